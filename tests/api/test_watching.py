@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.service import ROOT, Service
+from tests.support.waiting import wait_for
 
 Event = tuple[str, str, dict[str, Any]]
 SLOW: dict[str, Any] = {
@@ -41,8 +42,10 @@ def events(service: Service, run: str, last: str = "") -> Iterator[Event]:
 
 
 @pytest.fixture
-def slow(service: Service) -> Iterator[str]:
-    made = service.submit({"spec": SLOW, "priority": 5})
+def slow(service: Service, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A run of its own for each test, since a service that no page watches remembers a run for some seconds."""
+    name = request.node.name.replace("_", "-")[:40]
+    made = service.submit({"spec": SLOW | {"experiment": name}, "priority": 5})
     yield made["runs"][0].rpartition("/")[2]
     with service.client("run") as client:
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
@@ -113,7 +116,7 @@ def test_a_cancelled_run_ends_its_stream(service: Service) -> None:
 
 
 def test_the_part_of_a_cancelled_run_is_kept_and_is_not_a_result(service: Service) -> None:
-    made = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
+    made = service.submit({"spec": SLOW | {"experiment": "cut-off"}, "priority": 5})
     href = made["runs"][0]
     run = href.rpartition("/")[2]
     seen_ms = next(
@@ -141,10 +144,15 @@ def test_the_part_of_a_cancelled_run_is_kept_and_is_not_a_result(service: Servic
         (listed,) = client.get(f"{ROOT}/runs", params={"text": run}).json()["items"]
         assert listed["partial"] is True
         # A new submission runs it from its start, which deletes the part.
-        again = service.submit({"spec": SLOW | {"experiment": "given-up"}, "priority": 5})
+        again = service.submit({"spec": SLOW | {"experiment": "cut-off"}, "priority": 5})
         assert again["runs"] == [href]
         assert client.get(href).json()["partial"] is False
-        next(data for kind, _, data in events(service, run) if kind == "samples")
+        wait_for(lambda: not list((service.home / "partial").glob(f"??/{run}")))
+        wait_for(
+            lambda: any(
+                row["run"] == run and row["progress_s"] > 1 for row in client.get(f"{ROOT}/queue").json()["running"]
+            )
+        )
         client.post(f"{ROOT}/experiments/{again['id']}/cancel")
         while (row := client.get(href).json())["status"] == "running":
             time.sleep(0.05)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, expect
+from playwright.sync_api import Browser, CDPSession, Page, Route, ViewportSize, expect
 
 from tests.browser.axe import breaches
 from tests.browser.views import EMPTY, FULL, settle, submit_all, wait_for_all
@@ -116,6 +117,22 @@ def test_empty_view_is_accessible_and_stable(bare: Lab, view: str) -> None:
 @pytest.mark.parametrize("view", FULL)
 def test_full_view_is_accessible_and_stable(full: Lab, view: str) -> None:
     _check_view(full, FULL[view])
+
+
+@pytest.mark.parametrize("view", ["launch?from=demo", "launch?from=quick"])
+def test_a_late_preview_moves_nothing(full: Lab, view: str) -> None:
+    """The numbers and the diagram come long after the form, as on a busy service."""
+    found = []
+    for viewer in full.viewers:
+        viewer.visitor.page.route("**/plans/preview", _answer_late)
+        found += [(viewer.viewport["width"], *one) for one in _shifted(viewer.opens(view))]
+        viewer.visitor.page.unroute("**/plans/preview")
+    assert found == [], _lines(found)
+
+
+def _answer_late(route: Route) -> None:
+    time.sleep(1.5)
+    route.continue_()
 
 
 def test_dialogs_and_menus_are_accessible(browser: Browser, full: Lab) -> None:

@@ -7,9 +7,35 @@ import type { Preview } from "./preview";
 
 const US = 1e-6;
 
-export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }) {
+type Row = readonly [name: string, value: string, more: string];
+
+const NAMES = ["Bottleneck", "Base RTT", "BDP", "Buffer", "Slow start", "Packets", "Time per run", "Total time"];
+const BLANK = "\u00a0";
+
+/** Without a preview the names alone, in the same place, so that nothing below them moves when the values come. */
+export function Numbers({ preview, fresh }: { preview: Preview | null; fresh: boolean }) {
+  const rows = preview ? rowsOf(preview) : NAMES.map((name): Row => [name, BLANK, BLANK]);
+  return (
+    <Panel title={preview && preview.points > 1 ? "Numbers of the first point" : "Numbers"}>
+      <dl className={styles.numbers} data-fresh={fresh} aria-busy={preview === null}>
+        {rows.map(([name, value, more]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {value}
+              <small>{more}</small>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {preview && <Notes notes={preview.lint} />}
+    </Panel>
+  );
+}
+
+function rowsOf(preview: Preview): Row[] {
   const { numbers } = preview;
-  const rows: readonly (readonly [string, string, string])[] = [
+  return [
     [
       "Bottleneck",
       rate(numbers.bandwidth_bps),
@@ -26,7 +52,7 @@ export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }
       packets(numbers.buffer_packets),
       `${bdp(numbers.buffer_bdp)}, ${duration(Number((numbers.buffer_us * US).toPrecision(3)))} when full`,
     ],
-    ["Slow start", duration(numbers.slow_start_us * US), "approximate time to fill the path"],
+    ["Slow start", `about ${duration(numbers.slow_start_us * US)}`, "to fill the path"],
     ["Packets", count(numbers.data_packets), "at most, per run"],
     [
       "Time per run",
@@ -39,22 +65,6 @@ export function Numbers({ preview, fresh }: { preview: Preview; fresh: boolean }
       `${count(preview.runs)} ${preview.runs === 1 ? "run" : "runs"}, ${preview.slots} at a time`,
     ],
   ];
-  return (
-    <Panel title={preview.points > 1 ? "Numbers of the first point" : "Numbers"}>
-      <dl className={styles.numbers} data-fresh={fresh}>
-        {rows.map(([name, value, more]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {value}
-              <small>{more}</small>
-            </dd>
-          </div>
-        ))}
-      </dl>
-      <Notes notes={preview.lint} />
-    </Panel>
-  );
 }
 
 /** An estimate, with two digits. */

@@ -108,18 +108,14 @@ export default function Launch() {
                 {preview ? (
                   <Drawing drawing={preview.drawing} fresh={fresh && mistakes.length === 0} />
                 ) : (
-                  <Later wrong={wrong} height="7.5rem" />
+                  <Later wrong={wrong} />
                 )}
               </div>
             </Panel>
             <Panel title="Timeline">
               <Timeline />
             </Panel>
-            {preview ? (
-              <Numbers preview={preview} fresh={fresh && mistakes.length === 0} />
-            ) : (
-              <Later wrong={wrong} height="14rem" />
-            )}
+            {(preview || !wrong) && <Numbers preview={preview} fresh={fresh && mistakes.length === 0} />}
           </div>
           <div className={styles.textColumn}>
             <Editor
@@ -149,11 +145,7 @@ function useLastReadable(parsed: Parsed): Parsed["data"] {
 }
 
 /** The placeholder for content that needs a valid experiment. */
-function Later({ wrong, height }: { wrong: boolean; height: string }) {
-  if (!wrong) return <Waiting height={height} />;
-  return (
-    <p className={styles.later} style={{ minHeight: height }}>
-      Correct the errors to see it.
-    </p>
-  );
+function Later({ wrong }: { wrong: boolean }) {
+  if (!wrong) return <Waiting height="7.5rem" />;
+  return <p className={styles.later}>Correct the errors to see it.</p>;
 }
