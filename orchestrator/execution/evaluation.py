@@ -53,6 +53,7 @@ FORMULAS = (
     wireless,
 )
 
+_PARSE_TRIES = 10
 
 # Earlier hashes of formulas that compute the same: their runs are not evaluated again.
 SAME_FORMULAS = dict.fromkeys(("efa6d239be3e", "3b467774ee1e", "d93c343051bb", "0e62fa02c347"), "8f0888a258f3")
@@ -69,7 +70,7 @@ def measured_by() -> str:
 
 def formulas_of(source: str) -> str:
     """The lines of a module that compute: imports, docstrings and comments may change."""
-    tree, lines = ast.parse(source), source.splitlines()
+    tree, lines = _parse(source), source.splitlines()
     for node in ast.walk(tree):
         imports = isinstance(node, ast.Import | ast.ImportFrom)
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
@@ -77,6 +78,20 @@ def formulas_of(source: str) -> str:
             for line in range(node.lineno - 1, node.end_lineno or node.lineno):
                 lines[line] = ""
     return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+def _parse(source: str) -> ast.Module:
+    """The tree of a module, also beside threads that parse or print tracebacks.
+
+    CPython counts the depth of the trees of all threads in one place, so one of two may get a SystemError; it does not if it
+    tries again.
+    """
+    for _ in range(_PARSE_TRIES - 1):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            continue
+    return ast.parse(source)
 
 
 def is_current(code: str | None) -> bool:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
+from longhaul.orchestrator.analysis import measures
 from longhaul.orchestrator.execution import evaluation
 
 BEFORE = '''"""Some measures."""
@@ -51,3 +57,31 @@ def test_the_same_formulas_under_an_earlier_hash_are_current(monkeypatch: pytest
     assert not evaluation.is_current("long ago")
     assert not evaluation.is_current("another")
     assert not evaluation.is_current(None)
+
+
+def test_formulas_are_read_while_another_thread_reads_source() -> None:
+    """CPython shares a counter between the two; the finalizer of garbage stands for the other thread."""
+    text = Path(str(measures.__file__)).read_text()
+    wanted = evaluation.formulas_of(text)
+
+    class Garbage:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            ast.parse("1 + 1")
+
+    frequency = gc.get_threshold()
+    try:
+        for depth in range(3):
+            gc.collect()
+            gc.set_threshold(10)
+            Garbage()
+            assert _below(depth, lambda: evaluation.formulas_of(text)) == wanted
+    finally:
+        gc.set_threshold(*frequency)
+
+
+def _below(depth: int, call: Callable[[], str]) -> str:
+    """Call a function further down the stack."""
+    return call() if depth == 0 else _below(depth - 1, call)
