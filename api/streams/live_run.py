@@ -134,9 +134,7 @@ class Watch:
             self._growing.close()
             self._growing = fresh
         elif status == "queued":
-            # Its attempt is over, and the next one has reached nothing yet.
             self.state = status
-            self._let_go()
 
     def _let_go(self) -> None:
         if self._growing is not None:
