@@ -43,7 +43,7 @@ def events(service: Service, run: str, last: str = "") -> Iterator[Event]:
 
 @pytest.fixture
 def slow(service: Service, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A run of its own for each test, since a service that no page watches remembers a run for some seconds."""
+    """Each test has its own run: a service watches a run for some seconds after the last reader has left."""
     name = request.node.name.replace("_", "-")[:40]
     made = service.submit({"spec": SLOW | {"experiment": name}, "priority": 5})
     yield made["runs"][0].rpartition("/")[2]
