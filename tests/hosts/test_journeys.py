@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,30 +54,44 @@ def _goodput(document: dict[str, Any]) -> float:
     return float(only_run(document)["flows"][0]["goodput_bps"])
 
 
-def _near(runner: Runner, spec: dict[str, Any], wanted_bps: float) -> float:
+def _goodput_between(
+    runner: Runner, spec: dict[str, Any], bounds: Callable[[dict[str, Any]], tuple[float, float]]
+) -> float:
+    """The goodput of the first run in which it is between the bounds that its flow's other numbers give."""
     found = []
     for _ in range(TRIES):
         code, document, messages = runner.run(spec)
         if code == 0:
-            found.append(_goodput(document))
-            if abs(found[-1] / wanted_bps - 1) < 0.05:
-                return found[-1]
+            flow = only_run(document)["flows"][0]
+            least_bps, most_bps = bounds(flow)
+            if least_bps < flow["goodput_bps"] < most_bps:
+                return float(flow["goodput_bps"])
+            found.append((flow["goodput_bps"], least_bps, most_bps, flow["rtt_ms"]))
         runner.assert_clean("alpha", "beta")
-    pytest.fail(f"goodputs {found}, {wanted_bps:.0f} bit/s wanted: {messages}")
+    pytest.fail(f"goodput, bounds and round trips: {found}: {messages}")
 
 
 def test_goodput_agrees_with_the_sandbox(runner: Runner) -> None:
     code, document, messages = runner.run(CUBIC, "--backend", "sandbox")
     assert code == 0, messages
     sandbox_bps = _goodput(document)
-    real_bps = _near(runner, CUBIC, sandbox_bps)
+    real_bps = _goodput_between(runner, CUBIC, lambda flow: (0.95 * sandbox_bps, 1.05 * sandbox_bps))
     measured(
         f"cubic over 20 Mbit/s x 40 ms: {real_bps / 1e6:.2f} Mbit/s on stand-ins, {sandbox_bps / 1e6:.2f} in the sandbox"
     )
 
 
 def test_apptcp_gets_its_configured_rate(runner: Runner) -> None:
-    real_bps = _near(runner, APPTCP, 10e6)
+    """Its window carries the rate over at least the shortest round trip, so the measured round trips bound the goodput.
+
+    On an idle machine they hardly vary, and the bounds are 5 % from the rate; where the stand-ins wait for a processor, some
+    round trips are longer, and the loop does not follow all of them.
+    """
+
+    def bounds(flow: dict[str, Any]) -> tuple[float, float]:
+        return 0.95 * 10e6 * flow["rtt_ms"]["min"] / flow["rtt_ms"]["mean"], 1.05 * 10e6
+
+    real_bps = _goodput_between(runner, APPTCP, bounds)
     measured(f"apptcp at 10 Mbit/s: {real_bps / 1e6:.2f} Mbit/s")
 
 
