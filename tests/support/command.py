@@ -1,10 +1,12 @@
 """`longhaul` as a separate process with a separate home: started anew, or forked from one that has imported what verbs need.
 
-    this process -- words, folder, environment, three pipes --> the warm one -- fork --> a waiting one -- fork --> the command
-                 <------------------- output, messages, exit code -------------------------'------------------------'
+    this process -- arguments, folder, environment, four files --> the warm one -- fork --> a waiting one -- fork --> the command
+                 <------------------- output, messages, exit code ----------------------------'------------------------'
 
 A forked command equals `python -m longhaul.cli.main`, without the start of Python and the imports, which take longer than most
 verbs. Tests of the start itself, and tests that compare two processes of Python, start theirs anew.
+
+A shell gets the same by `warm_shell()`: a program `longhaul` that sends its arguments and its standard files to the warm process.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import io
 import json
 import os
 import runpy
+import shlex
 import signal
 import socket
 import subprocess
@@ -34,6 +37,17 @@ _NEEDED = (
     *("longhaul.orchestrator.results.traces", "longhaul.laboratory.searches", "longhaul.orchestrator.spec.trial", "longhaul.laboratory.experiments"),
 )  # fmt: skip
 _MOST_BYTES = 128 * 1024
+# It imports nothing that it does not need: its start is all that a shell waits for.
+_PROGRAM = """
+import json, os, socket, sys
+
+reading, code = os.pipe()
+warm = socket.socket(fileno=int(os.environ.pop("WARM_SOCKET")))
+request = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)])
+socket.send_fds(warm, [request.encode()], [0, 1, 2, code])
+os.close(code)
+sys.exit(int(os.read(reading, 9)))
+"""
 
 
 def longhaul(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -41,7 +55,8 @@ def longhaul(*words: str, home: Path, **environment: str) -> subprocess.Complete
     request = json.dumps([words, os.getcwd(), _environment(home, environment)])
     readings, writings = zip(*(os.pipe() for _ in range(3)), strict=True)
     _, warm = _warm()
-    socket.send_fds(warm, [request.encode()], writings)
+    with open(os.devnull) as nothing:
+        socket.send_fds(warm, [request.encode()], [nothing.fileno(), *writings])
     for end in writings:
         os.close(end)
     with ThreadPoolExecutor(len(readings)) as readers:
@@ -58,6 +73,20 @@ def longhaul_anew(*words: str, home: Path, **environment: str) -> subprocess.Com
         text=True,
         check=False,
     )
+
+
+def warm_shell(folder: Path) -> tuple[dict[str, str], int]:
+    """For a shell whose `longhaul` is forked: variables that name a folder with that program and the socket, which the shell inherits."""
+    program = folder / "longhaul"
+    if not program.exists():
+        folder.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -ISc {shlex.quote(_PROGRAM)} "$@"\n')
+        program.chmod(0o755)
+    _, warm = _warm()
+    return {
+        "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "WARM_SOCKET": str(warm.fileno()),
+    }, warm.fileno()
 
 
 def _environment(home: Path, more: dict[str, str]) -> dict[str, str]:
@@ -89,22 +118,21 @@ def _serve(asking: socket.socket) -> None:
     while not ends or os.fork():
         for end in ends:
             os.close(end)
-        request, ends, _, _ = socket.recv_fds(asking, _MOST_BYTES, 3)
+        request, ends, _, _ = socket.recv_fds(asking, _MOST_BYTES, 4)
         if not request:
             sys.exit()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     words, folder, environment = json.loads(request)
-    output, messages, code = ends
+    code = ends.pop()
     if command := os.fork():
-        os.close(output)
-        os.close(messages)
+        for end in ends:
+            os.close(end)
         _, status = os.waitpid(command, 0)
         os.write(code, str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
-    with open(os.devnull) as nothing:
-        for place, end in enumerate((nothing.fileno(), output, messages)):
-            os.dup2(end, place)
-    for end in ends:
+    for place, end in enumerate(ends):
+        os.dup2(end, place)
+    for end in (*ends, code):
         os.close(end)
     # Python made its standard output at the start, for another file.
     sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), line_buffering=False)

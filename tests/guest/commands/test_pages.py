@@ -10,14 +10,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from longhaul.orchestrator.system.settings import load_settings
-from tests.support.command import longhaul
+from tests.support.command import longhaul, warm_shell
 from tests.support.folders import REPOSITORY
 from tests.support.pages import PAGES, Block, blocks
 from tests.support.service import Service, served
@@ -40,6 +39,7 @@ class Terminal:
     def __init__(self, folder: Path, home: Path, **environment: str) -> None:
         self.folder, self.home, self.environment = folder, home, environment
         folder.mkdir()
+        self.warm, self.socket = warm_shell(folder / ".warm")
         for name in (".venv", "playbooks"):
             (folder / name).symlink_to(REPOSITORY / name)
 
@@ -57,13 +57,15 @@ class Terminal:
                 **os.environ,
                 "LONGHAUL_HOME": str(self.home),
                 "LONGHAUL_CACHE": str(load_settings().cache),
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                **self.warm,
                 "COLUMNS": "100",
                 **self.environment,
             },
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
+            pass_fds=[self.socket],
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
