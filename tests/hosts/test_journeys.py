@@ -176,17 +176,15 @@ def test_samples_arrive_while_it_runs(runner: Runner, prometheus: PrometheusServ
     assert statistics.median(lags["prometheus"]) < _LIVE_WITHIN_S
 
 
-def test_the_service_runs_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Submitted as by the API; another user has a host at first, and the run waits for it."""
-    for name, value in runner.environment().items():
-        monkeypatch.setenv(name, value)
+def _served(runner: Runner, seed: int) -> dict[str, Any]:
+    """The document of a run that is submitted as by the API, while another user has a host: the run waits for it."""
     settings = runner.settings()
     store, stop = Store(settings), Stop()
     leases, experiments = Leases(store.database), Experiments(store.database)
-    fence = leases.take("beta", "a person", 60, "cabling")
+    fence = leases.take("beta", "a person", 3600, "cabling")
     assert fence is not None
-    request = Request(spec={**CUBIC, "duration": "4 s", "warmup": "1 s"}, backend="hosts", hosts=("alpha", "beta"))
-    made = Desk(settings, store).submit(request, "ci")
+    spec = {**CUBIC, "duration": "4 s", "warmup": "1 s", "seed": seed}
+    made = Desk(settings, store).submit(Request(spec=spec, backend="hosts", hosts=("alpha", "beta")), "ci")
     dispatcher = threading.Thread(target=serve_dispatcher, args=(settings, stop))
     dispatcher.start()
     try:
@@ -195,12 +193,26 @@ def test_the_service_runs_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) ->
             lambda: "a person has it for cabling" in str(EventLog(store.database).of_run(key, 0, 100)), "the wait"
         )
         leases.give_back("beta", "a person", fence)
-        wait_until(lambda: experiments.get(made)["status"] not in ("queued", "running"), "the end of the experiment")
+        wait_until(
+            lambda: experiments.get(made)["status"] not in ("queued", "running"), "the end of the experiment", 180
+        )
     finally:
         stop.set()
         dispatcher.join()
-    assert experiments.get(made)["status"] == "done", experiments.documents(made)
-    assert store.get(key)["flows"][0]["goodput_bps"] > 5e6
+    (document,) = experiments.documents(made)
+    return {**document, "status": experiments.get(made)["status"]}
+
+
+def test_the_service_runs_it(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in runner.environment().items():
+        monkeypatch.setenv(name, value)
+    for seed in range(1, TRIES + 1):
+        with locked(QUIET):
+            document = _served(runner, seed)
+        if not refused_as_busy({"runs": [document]}):
+            break
+    assert document["status"] == "done", json.dumps(document.get("error"))
+    assert document["flows"][0]["goodput_bps"] > 5e6
 
 
 # ---- nothing exceeds the policy ----
