@@ -28,7 +28,10 @@ BUFFER_BYTES = 100_000
 TWENTY: Mapping[str, Any] = {"bandwidth": "20 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"}
 PATH = Conditions(RATE_BPS, ONE_WAY_US, BUFFER_BYTES)
 
-_PATIENCE_S = 60.0
+# As long as a wait may take on a machine that has much other work.
+_PATIENCE_S = 300.0
+# Less than the longest run, which would leave a host clean at its end in any case.
+_CLEAN_WITHIN_S = 90.0
 # A run that its own checks refuse because this machine was busy shows nothing about Longhaul: it is run again.
 TRIES = 4
 _TRAFFIC = "( sport >= :10000 and sport <= :10099 ) or ( dport >= :10000 and dport <= :10099 )"
@@ -81,7 +84,7 @@ class Runner:
                 break
         return ended
 
-    def end(self, process: subprocess.Popen[str], longest_s: float = 180.0) -> tuple[int, dict[str, Any], str]:
+    def end(self, process: subprocess.Popen[str], longest_s: float = _PATIENCE_S) -> tuple[int, dict[str, Any], str]:
         output, messages = process.communicate(timeout=longest_s)
         document: dict[str, Any] = json.loads(output) if output.strip() else {}
         errors = [str(run["error"]) for run in document.get("runs", []) if "error" in run]
@@ -130,7 +133,7 @@ class Runner:
             assert self.bench.lab.run(name, "cat /sys/module/tcp_cubic/parameters/hystart").strip() == "1"
             assert not self.connected(name)
 
-    def wait_until_clean(self, name: str, longest_s: float = _PATIENCE_S) -> float:
+    def wait_until_clean(self, name: str, longest_s: float = _CLEAN_WITHIN_S) -> float:
         """Wait until a host is clean, and return the seconds that this took."""
         begun = time.monotonic()
         wait_until(lambda: not self.traffic(name), f"the end of the run on {name}", longest_s)

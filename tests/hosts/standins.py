@@ -39,7 +39,7 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 ROUTER = "router"
 _MEMORY_MB = 512
-_BOOT_S = 120.0
+_BOOT_S = 300.0
 _WALL_S = 86_400
 _INTERFACE = "vec1"
 _LATENESS_MS = 10
@@ -226,7 +226,7 @@ class Lab:
             assert time.monotonic() < until, f"{name} did not answer in {_BOOT_S:.0f} s: {log}"
             time.sleep(0.1)
 
-    def run(self, name: str, command: str, *, stdin: str = "", check: bool = True, timeout_s: float = 120.0) -> str:
+    def run(self, name: str, command: str, *, stdin: str = "", check: bool = True, timeout_s: float = 300.0) -> str:
         """The output of a shell command on a stand-in, over a connection that stays open; `stdin` is its standard input."""
         words = ["ssh", "-F", str(self.ssh_config), name, command]
         done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False, timeout=timeout_s)

@@ -193,9 +193,7 @@ def _served(runner: Runner, seed: int) -> dict[str, Any]:
             lambda: "a person has it for cabling" in str(EventLog(store.database).of_run(key, 0, 100)), "the wait"
         )
         leases.give_back("beta", "a person", fence)
-        wait_until(
-            lambda: experiments.get(made)["status"] not in ("queued", "running"), "the end of the experiment", 180
-        )
+        wait_until(lambda: experiments.get(made)["status"] not in ("queued", "running"), "the end of the experiment")
     finally:
         stop.set()
         dispatcher.join()
