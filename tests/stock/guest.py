@@ -172,7 +172,7 @@ def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
     limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * len(MODULES)
     words = [
         *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-        *("-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "512"),
+        *("-machine", "pc", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2", "-m", "512"),
         *("-serial", f"file:{console}", "-serial", f"file:{reports}"),
         *("-kernel", str(kernel.folder / "vmlinuz"), "-initrd", str(packed)),
         *("-append", "console=ttyS0 loglevel=5 panic=-1 random.trust_cpu=on"),
