@@ -24,7 +24,7 @@ from starlette.concurrency import run_in_threadpool
 from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import LIVE
 from longhaul.orchestrator.database.outcomes import KEPT
-from longhaul.orchestrator.live.live_series import LINK_SERIES, SAME_AGAIN, SettledSamples, Step, cell_of
+from longhaul.orchestrator.live.live_series import SAME_AGAIN, SettledSamples, cell_of, step_fields
 from longhaul.orchestrator.live.stream import calm
 from longhaul.orchestrator.live.watching import GrowingRun, growing_run
 from longhaul.orchestrator.plan.run import Run
@@ -101,7 +101,7 @@ class Watch:
         if key not in self._texts:
             if len(self._texts) > 16:
                 self._texts.clear()
-            self._texts[key] = _event("samples", _document(run, step), f"{attempt}.{step.end_ms}")
+            self._texts[key] = _event("samples", step_fields(run, step), f"{attempt}.{step.end_ms}")
         return step.end_ms, self._texts[key]
 
     def _follow(self) -> None:
@@ -251,24 +251,6 @@ async def stream(
                 spoke_s = time.monotonic()
                 yield b": quiet\n\n"
             await asyncio.sleep(_LOOK_S)
-
-
-def _document(run: Run, step: Step) -> dict[str, Any]:
-    names = {flow.id: flow.name for flow in run.flows}
-    queues = {link.id: link.name for link in run.links}
-    return {
-        "from_ms": step.begin_ms,
-        "to_ms": step.end_ms,
-        "series": [
-            {
-                "measure": name,
-                "of": (queues if name in LINK_SERIES else names)[number],
-                "t_ms": ms.tolist(),
-                "value": values.round(3).tolist(),
-            }
-            for (name, number), (ms, values) in step.series.items()
-        ],
-    }
 
 
 def _event(kind: str, data: dict[str, Any], key: str) -> bytes:

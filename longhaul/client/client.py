@@ -38,15 +38,16 @@ from longhaul.api.schemas.experiments import (
     Verification,
 )
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
-from longhaul.client.event_stream import Event, listen
+from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.traces import ServiceTraces
+from longhaul.orchestrator.live.live_series import LiveEvent
 from longhaul.orchestrator.results.seals import manifest_of
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.results.comparison import Comparison
 from longhaul.results.result import Result
 from longhaul.results.run import Series
 
-__all__ = ["Client", "Event", "Series"]
+__all__ = ["Client", "Event", "LiveEvent", "Series"]
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -106,6 +107,10 @@ class Client:
             return self.experiment(experiment).status not in LIVE
 
         return listen(self._connection, f"{ROOT}/experiments/{experiment}/events", over, ended, last)
+
+    def watch(self, run: str) -> Iterator[LiveEvent]:
+        """The samples of a running run as it grows, each once, and its states, until it has ended (docs/service.md)."""
+        return watch(self._connection, f"{ROOT}/runs/{run}/live")
 
     def wait(self, experiment: str, on_event: Callable[[Event], None] = lambda event: None) -> Experiment:
         """The experiment when it has ended; `on_event` is called with each event."""

@@ -16,7 +16,7 @@ from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.trace.records import Trace
 
 # More goodputs than this are a band, not a line.
-_MOST_BINS = 200
+MOST_BINS = 200
 
 # More queues than this in one panel are unreadable.
 MOST_QUEUES = 6
@@ -44,7 +44,7 @@ def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
     """The panels of one run, without empty ones."""
     panels = [
         Panel("Congestion window", "packets", _of_flows(run, trace, "cwnd", points)),
-        Panel("Goodput", "Mbit/s", _of_flows(run, trace, "goodput", _MOST_BINS, 1e6)),
+        Panel("Goodput", "Mbit/s", _of_flows(run, trace, "goodput", MOST_BINS, 1e6)),
         Panel("Round trip", "ms", _of_flows(run, trace, "rtt", points)),
         Panel("Queue", "packets", list(_queues(run, trace, points))),
     ]

@@ -1,9 +1,9 @@
-"""The settled samples of a running run, for pages: in the order of time, up to a front that only rises.
+"""The settled samples of a running run, for pages and terminals: in the order of time, up to a front that only rises.
 
     settled ... settled | held back             everything before the front is settled, and never changes
                          front
 
-A page that has all samples before some time requests the following ones, and gets every sample once, no matter which process read the trace, in how many pieces,
+A reader that has all samples before some time requests the following ones, and gets every sample once, no matter which process read the trace, in how many pieces,
 and how often: a trace in virtual time that is read again, or made again by a restarted guest, gives the same samples. In real time
 a second attempt is another run, and has its own name.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,14 @@ def cell_of(run: Run) -> int:
     duration_ms = run.duration_us // 1000
     most = max(_FEWEST_CELLS, min(_MOST_CELLS, _CELLS_OF_ALL // max(1, len(run.flows))))
     return next((cell for cell in _NICE_MS if duration_ms <= cell * most), -(-duration_ms // most))
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEvent:
+    """An event of a running run: its kind and fields are those of the service's stream (docs/service.md)."""
+
+    kind: str
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +147,22 @@ def joined(steps: Sequence[Step]) -> Step:
         for key, some in parts.items()
     }
     return Step(steps[0].begin_ms, steps[-1].end_ms, series)
+
+
+def step_fields(run: Run, step: Step) -> dict[str, Any]:
+    """The fields of the event `samples`, with the names of flows and links."""
+    names = {flow.id: flow.name for flow in run.flows}
+    queues = {link.id: link.name for link in run.links}
+    return {
+        "from_ms": step.begin_ms,
+        "to_ms": step.end_ms,
+        "series": [
+            {
+                "measure": name,
+                "of": (queues if name in LINK_SERIES else names)[number],
+                "t_ms": ms.tolist(),
+                "value": values.round(3).tolist(),
+            }
+            for (name, number), (ms, values) in step.series.items()
+        ],
+    }

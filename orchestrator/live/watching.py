@@ -9,18 +9,21 @@ folder here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.live.downsampling import Downsampler
-from longhaul.orchestrator.live.live_series import SAME_AGAIN, SettledSamples, cell_of
-from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.live.live_series import SAME_AGAIN, LiveEvent, SettledSamples, cell_of, step_fields
+from longhaul.orchestrator.plan.run import Run, run_id
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.tail import GrowingTrace
 
 # In virtual time records come in their order, except for those of a tick; real clocks are read one after the other.
 _SLACK_NS = {"virtual": 20_000_000, "real": 500_000_000}
+
+_LOOK_S = 0.1
 
 
 def folder_of(home: Path, run_id: str) -> Path | None:
@@ -37,8 +40,8 @@ def folder_of(home: Path, run_id: str) -> Path | None:
 class GrowingRun:
     """One attempt at a run, in its folder. `look` is called repeatedly, by one thread."""
 
-    def __init__(self, run: Run, run_id: str, folder: Path, places: Sequence[Path], settled: SettledSamples) -> None:
-        self._run, self._run_id, self._settled = run, run_id, settled
+    def __init__(self, run: Run, key: str, folder: Path, places: Sequence[Path], settled: SettledSamples) -> None:
+        self._run, self._key, self._settled = run, key, settled
         self._folder = folder
         self.cell_ms = cell_of(run)
         self._trace = GrowingTrace(places)
@@ -71,7 +74,7 @@ class GrowingRun:
         self._settled.add(self._downsampler.finish(at_the_end=whole), self._run.duration_us // 1000 + 1)
 
     def _begin(self) -> None:
-        self._downsampler = Downsampler(self._run, self._run_id, self.cell_ms, _SLACK_NS[self._run.clock])
+        self._downsampler = Downsampler(self._run, self._key, self.cell_ms, _SLACK_NS[self._run.clock])
         attempt = f"{self._folder.name.rpartition('-')[2]}-{self._tries}"
         self._settled.begin_again(SAME_AGAIN if self._run.clock == "virtual" else attempt)
 
@@ -82,10 +85,36 @@ class GrowingRun:
         return max(0, settled_ns) // (self.cell_ms * 1_000_000) * self.cell_ms
 
 
-def growing_run(settings: Settings, run: Run, run_id: str, made_as: str, settled: SettledSamples) -> GrowingRun | None:
+def growing_run(settings: Settings, run: Run, key: str, made_as: str, settled: SettledSamples) -> GrowingRun | None:
     """The run with this id in progress on this machine; None if there is none."""
     folder = folder_of(settings.home, made_as)
     if folder is None or not (folder / "run.json").exists():
         return None
     places = open_backend(run.backend, settings).growing_traces(run, folder)
-    return GrowingRun(run, run_id, folder, places, settled)
+    return GrowingRun(run, key, folder, places, settled)
+
+
+def watched_events(settings: Settings, run: Run, over: threading.Event) -> Iterator[LiveEvent]:
+    """A run that this process runs, as it grows, until `over` is set: the events that a service sends of it."""
+    key = run_id(run, open_backend(run.backend, settings).identity(run))
+    settled = SettledSamples()
+    growing: GrowingRun | None = None
+    attempt, position_ms = "", 0
+    try:
+        while not over.wait(_LOOK_S):
+            growing = growing or growing_run(settings, run, key, key, settled)
+            if growing is None:
+                continue
+            if not growing.look():
+                # It is kept, or it is made again in another folder.
+                growing.close()
+                growing = None
+            if settled.front_ms and attempt != settled.attempt:
+                attempt, position_ms = settled.attempt, 0
+                yield LiveEvent("begin", {"from_ms": 0, "same_again": attempt == SAME_AGAIN})
+            if (step := settled.since(position_ms, run.duration_us // 1000 + 1)) is not None:
+                position_ms = step.end_ms
+                yield LiveEvent("samples", step_fields(run, step))
+    finally:
+        if growing is not None:
+            growing.close()

@@ -13,6 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
+from longhaul.client import Client
 from tests.support.service import ROOT, Service
 from tests.support.waiting import wait_for
 
@@ -265,3 +266,12 @@ def test_a_pin_invalidates_the_etag_of_a_run(service: Service) -> None:
 def test_watching_needs_a_token(service: Service) -> None:
     for part in ("live", "outline", "timelines", "distributions?measure=rtt"):
         assert httpx.get(f"{service.url}{ROOT}/runs/{service.run}/{part}").status_code == 401
+
+
+def test_the_client_gives_the_samples_of_the_stream(service: Service, slow: str) -> None:
+    with Client(service.url, service.tokens["read"]) as client:
+        received = list(itertools.islice((one for one in client.watch(slow) if one.kind == "samples"), 5))
+    assert received[0].data["from_ms"] == 0
+    for before, after in itertools.pairwise(received):
+        assert before.data["to_ms"] == after.data["from_ms"]
+    assert {one["of"] for event in received for one in event.data["series"]} >= {"one", "bottleneck"}

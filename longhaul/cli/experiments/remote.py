@@ -12,15 +12,18 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from longhaul.cli.terminal.console import MANY, RunProgress, progress_console
+from longhaul.cli.terminal.live_charts import LiveCharts
 from longhaul.cli.terminal.output import EXIT_FAILED, exit_code, show_result, with_numbers, write_summaries
 from longhaul.cli.terminal.progress import ProgressLines
-from longhaul.client import Client, Event
+from longhaul.client import Client, Event, LiveEvent
 from longhaul.laboratory.comparisons import compare_sides, planned_here, read_result
 from longhaul.orchestrator.analysis.compare import Comparison
 from longhaul.orchestrator.analysis.report.comparison_text import count_text
@@ -55,7 +58,9 @@ def run_remotely(options: RunOptions, server: str) -> int:
         raise PlanError("writing", str(files.report), "a service makes HTML reports only", "name a .html file")
     with open_client(server, options.token_env) as client:
         submission = _submission(client, options.experiment, options.changes or []) | options.remote
-        ended = _submit_and_follow(client, submission, quiet=options.as_json)
+        ended = _submit_and_follow(
+            client, submission, quiet=options.as_json and not options.watch, charts=options.watch
+        )
         result = client.result(ended.id, notes=ended.lint)
         result = result.with_fields(id=ended.id, server=client.url, status=ended.status)
         if options.as_json:
@@ -94,7 +99,7 @@ def _send(client: Client, folder: Path) -> str:
     return reference(source)
 
 
-def _submit_and_follow(client: Client, submission: dict[str, Any], *, quiet: bool) -> Experiment:
+def _submit_and_follow(client: Client, submission: dict[str, Any], *, quiet: bool, charts: bool) -> Experiment:
     """Submit and follow. On Ctrl-C before the response, submit again with the same key, to learn which experiment to cancel."""
     key = secrets.token_hex(16)
     made: Experiment | None = None
@@ -103,7 +108,7 @@ def _submit_and_follow(client: Client, submission: dict[str, Any], *, quiet: boo
         known = f"{count_text(made.progress.total, 'run')}, {made.progress.cached} answered from the store"
         _note(f"experiment {made.id} on {client.url}: {known}")
         _note(f"watch it: {experiment_on_service(client.url, made.id)}")
-        return _follow(client, made, quiet=quiet)
+        return _follow(client, made, quiet=quiet, charts=charts)
     except (KeyboardInterrupt, SystemExit):
         _cancel(client, (made or client.submit(key=key, **submission)).id)
         raise
@@ -114,7 +119,7 @@ def _cancel(client: Client, experiment: str) -> None:
     _note(f"cancelled experiment {experiment} on {client.url}")
 
 
-def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
+def _follow(client: Client, made: Experiment, *, quiet: bool, charts: bool) -> Experiment:
     """The experiment when it has ended; meanwhile show progress like a local run: bars on a terminal, lines elsewhere."""
     terminal = sys.stderr.isatty()
     if quiet and terminal:
@@ -124,7 +129,11 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
     clock = made.asked.get("clock") or ("virtual" if made.asked.get("backend") == "sandbox" else "of its clock")
 
     lines = ProgressLines(made.name, [1.0] * made.progress.total, answered=made.progress.cached)
-    with RunProgress(made.name, made.progress.total, progress_console()) as bars:
+    console = progress_console()
+    with (
+        closing(LiveCharts(console)) as live,
+        RunProgress(made.name, made.progress.total, console, above=live.charts) as bars,
+    ):
 
         def show(event: Event) -> None:
             position = positions.get(event.run or "")
@@ -137,18 +146,28 @@ def _follow(client: Client, made: Experiment, *, quiet: bool) -> Experiment:
                 length_s = row.virtual_s if row else 0.0
                 bars.started(position, title, length_s, clock)
                 lines.started(position, title, length_s)
+                if charts:
+                    live.started(position, title, length_s, partial(_watch, client, event.run or ""))
             elif event.kind == "run.progress":
                 bars.reached(position, event.data["virtual_s"])
                 if not terminal:
                     lines.reached(position, event.data["virtual_s"])
             elif event.kind == "run.finished":
                 bars.finished(position)
+                live.finished(position)
                 if not terminal:
                     lines.finished(position, event.data["status"], cached=False)
 
         for _ in range(made.progress.cached):
             bars.finished(None)
         return client.wait(made.id, show)
+
+
+def _watch(client: Client, run: str, over: threading.Event) -> Iterator[LiveEvent]:
+    for event in client.watch(run):
+        if over.is_set():
+            return
+        yield event
 
 
 def _download(client: Client, run: str, folder: Path) -> None:

@@ -42,6 +42,7 @@ class RunOptions(ExperimentOptions):
     markdown: MarkdownOption = None
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None
     no_cache: NoCacheOption = False
+    watch: Annotated[bool, typer.Option("--watch", help="Draw charts in the terminal while a run is running.")] = False
     server: ServerOption = None
     token_env: TokenEnvOption = TOKEN_ENV
 
@@ -60,6 +61,10 @@ class RunOptions(ExperimentOptions):
 @command(app)
 def run(options: RunOptions) -> int:
     """Run an experiment, every point of its sweep and every repeat, on this machine or on a service."""
+    if options.watch:
+        from longhaul.cli.terminal.progress import require_terminal
+
+        require_terminal(options.experiment)
     if service := server_of(options.server):
         from longhaul.cli.experiments.remote import run_remotely
 
@@ -77,7 +82,8 @@ def _run_here(options: RunOptions) -> int:
     gc.set_threshold(_COLLECT_AFTER)
     plan = plan_of(options)
     use_cache = not options.no_cache
-    with shown_progress(plan.experiment, plan.runs, quiet=options.as_json, use_cache=use_cache) as watcher:
+    quiet = options.as_json and not options.watch
+    with shown_progress(plan.experiment, plan.runs, quiet=quiet, use_cache=use_cache, charts=options.watch) as watcher:
         result = experiments.run(plan, jobs=options.jobs, cache=use_cache, watcher=watcher)
     if options.as_json:
         print(json.dumps(result.document))

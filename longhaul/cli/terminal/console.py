@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
@@ -33,15 +33,32 @@ _ALL = -1
 _TELLING = 4
 
 Document = Mapping[str, Any]
+Above = Callable[[int], RenderableType | None]
+
+
+class _Bars(Progress):
+    """Progress bars, with something above them."""
+
+    above: Above | None = None
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """All that is drawn, from top to bottom."""
+        # A line is left for the cursor.
+        if self.above is not None and (top := self.above(self.console.height - len(self.tasks) - 1)) is not None:
+            yield top
+        yield from super().get_renderables()
 
 
 class RunProgress:
     """A bar for each run with its virtual and wall time; of many runs, only those that are running, below a bar for all with the time left.
 
-    Runs are numbered by their positions. `costs` are their estimated durations, in any unit.
+    Runs are numbered by their positions. `costs` are their estimated durations, in any unit. `above` draws what stands above the
+    bars, in so many lines at most.
     """
 
-    def __init__(self, experiment: str, runs: int, console: Console, costs: Sequence[float] = ()) -> None:
+    def __init__(
+        self, experiment: str, runs: int, console: Console, costs: Sequence[float] = (), above: Above | None = None
+    ) -> None:
         self._experiment = experiment
         self._runs = runs
         self._done = 0
@@ -51,7 +68,7 @@ class RunProgress:
         self._started: dict[int, float] = {}
         self._clocks: dict[int, str] = {}
         self._tasks: dict[int, TaskID] = {}
-        self._bars = Progress(
+        self._bars = _Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
             TextColumn("{task.fields[clock]}"),
@@ -59,6 +76,7 @@ class RunProgress:
             transient=True,
             refresh_per_second=5,
         )
+        self._bars.above = above
 
     def __enter__(self) -> Self:
         self._bars.start()

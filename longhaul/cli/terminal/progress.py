@@ -9,13 +9,23 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.execution.pipeline import Watcher
 from longhaul.orchestrator.plan.compile import Plan
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.settings import load_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from longhaul.cli.terminal.live_charts import LiveCharts
+    from longhaul.orchestrator.live.live_series import LiveEvent
 
 # The least time between two lines, and before the first.
 _ENDED_S, _RUNNING_S = 5.0, 30.0
@@ -101,9 +111,18 @@ class Tally:
         return f"{kept}; the same command again runs only the rest"
 
 
+def require_terminal(experiment: str) -> None:
+    """PlanError where charts cannot be drawn as they grow."""
+    if not sys.stderr.isatty():
+        hint = "leave out --watch: progress is then printed in lines"
+        raise PlanError("watching", experiment, "standard error is not a terminal", hint)
+
+
 @contextmanager
-def shown_progress(name: str, runs: Sequence[Run], *, quiet: bool, use_cache: bool = True) -> Iterator[Watcher]:
-    """A watcher that shows the progress of these runs. `quiet` leaves out the bars of a terminal."""
+def shown_progress(
+    name: str, runs: Sequence[Run], *, quiet: bool, use_cache: bool = True, charts: bool = False
+) -> Iterator[Watcher]:
+    """A watcher that shows the progress of these runs. `quiet` leaves out the bars of a terminal; `charts` adds those of --watch."""
     costs = [wall_estimate_s(run) for run in runs]
     tally = Tally(len(costs), use_cache=use_cache)
     try:
@@ -113,7 +132,7 @@ def shown_progress(name: str, runs: Sequence[Run], *, quiet: bool, use_cache: bo
             yield Watcher(finished=lambda index, document: tally.finished(document["status"]))
         else:
             with ExitStack() as shown:
-                yield _bars(name, costs, tally, shown)
+                yield _bars(name, costs, tally, shown, charts=charts)
     except (KeyboardInterrupt, SystemExit):
         print(f"longhaul: {tally.sentence()}", file=sys.stderr)
         raise
@@ -136,17 +155,34 @@ def _lines(lines: ProgressLines, tally: Tally) -> Watcher:
     )
 
 
-def _bars(name: str, costs: Sequence[float], tally: Tally, shown: ExitStack) -> Watcher:
+def _bars(name: str, costs: Sequence[float], tally: Tally, shown: ExitStack, *, charts: bool) -> Watcher:
     from longhaul.cli.terminal.console import RunProgress, progress_console
 
-    bars = shown.enter_context(RunProgress(name, len(costs), progress_console(), costs))
+    console = progress_console()
+    live = shown.enter_context(_charts(console)) if charts else None
+    bars = shown.enter_context(RunProgress(name, len(costs), console, costs, live.charts if live else None))
+
+    def started(index: int, run: Run) -> None:
+        bars.started(index, run.title, run.duration_us / 1e6, run.clock)
+        if live:
+            live.started(index, run.title, run.duration_us / 1e6, partial(_events, run))
 
     def finished(index: int, document: RunDocument) -> None:
         tally.finished(document["status"])
         bars.finished(index)
+        if live:
+            live.finished(index)
 
-    return Watcher(
-        lambda index, run: bars.started(index, run.title, run.duration_us / 1e6, run.clock),
-        lambda index, virtual_ns: bars.reached(index, virtual_ns / 1e9),
-        finished,
-    )
+    return Watcher(started, lambda index, virtual_ns: bars.reached(index, virtual_ns / 1e9), finished)
+
+
+def _charts(console: Console) -> AbstractContextManager[LiveCharts]:
+    from longhaul.cli.terminal.live_charts import LiveCharts
+
+    return closing(LiveCharts(console))
+
+
+def _events(run: Run, over: threading.Event) -> Iterator[LiveEvent]:
+    from longhaul.orchestrator.live.watching import watched_events
+
+    return watched_events(load_settings(), run, over)

@@ -22,7 +22,8 @@ from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.trace.records import Trace
 
-_ROWS = 7
+# The rows of dots of a strip.
+ROWS = 7
 _DOTS_ACROSS, _DOTS_DOWN = 2, 4
 _BRAILLE = 0x2800
 # Bit of the dot at (row, column) inside a braille cell.
@@ -36,19 +37,22 @@ _AXIS_WIDTH = 9
 
 def run_charts(run: Run, trace: Trace, width: int, *, colour: bool) -> Text:
     """All panels of a run, one below the other."""
-    end_s = run.duration_us / 1e6
-    strips = [_strip(panel, end_s, width, colour) for panel in run_panels(run, trace) if panel.series]
-    return Text("\n").join(strips)
+    return panel_charts(run_panels(run, trace), run.duration_us / 1e6, width, colour=colour)
 
 
-def _strip(panel: Panel, end_s: float, width: int, colour: bool) -> Text:
+def panel_charts(panels: Sequence[Panel], end_s: float, width: int, *, colour: bool, rows: int = ROWS) -> Text:
+    """These panels one below the other, from 0 to `end_s`, each with this many rows of dots."""
+    return Text("\n").join(_strip(panel, end_s, width, rows, colour) for panel in panels if panel.series)
+
+
+def _strip(panel: Panel, end_s: float, width: int, rows: int, colour: bool) -> Text:
     shown = panel.series[:_MOST_SERIES]
     top = max((float(series.y.max()) for series in shown if len(series.y)), default=0.0) or 1.0
     columns = max(20, width - _AXIS_WIDTH - 2)
-    cells = _draw(shown, end_s, top, columns)
+    cells = _draw(shown, end_s, top, columns, rows)
     text = Text(f"{panel.title}, {panel.unit}\n")
-    for row in range(_ROWS):
-        label = _short(top) if row == 0 else "0" if row == _ROWS - 1 else ""
+    for row in range(rows):
+        label = _short(top) if row == 0 else "0" if row == rows - 1 else ""
         text.append(f"{label:>{_AXIS_WIDTH}} |")
         for column in range(columns):
             text.append(*_glyph(cells.get((row, column)), colour))
@@ -68,9 +72,9 @@ def _strip(panel: Panel, end_s: float, width: int, colour: bool) -> Text:
 Cells = dict[tuple[int, int], tuple[int, int]]
 
 
-def _draw(shown: Sequence[Series], end_s: float, top: float, columns: int) -> Cells:
+def _draw(shown: Sequence[Series], end_s: float, top: float, columns: int, rows: int) -> Cells:
     cells: Cells = {}
-    height = _ROWS * _DOTS_DOWN
+    height = rows * _DOTS_DOWN
     for index, series in enumerate(shown):
         for x, (low, high) in _ranges(series, end_s, columns * _DOTS_ACROSS):
             first, last = (min(height - 1, int((1 - value / top) * (height - 1) + 0.5)) for value in (high, low))
