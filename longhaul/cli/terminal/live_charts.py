@@ -135,9 +135,12 @@ class LiveCharts:
         length_ms = round(self._length_s * 1000)
         if measure != "goodput" or not length_ms:
             return ms / 1000, values / a_unit
-        # Bytes behind a lost segment arrive all at once: the charts of a kept run have as many goodputs.
-        place = np.minimum(ms * MOST_BINS // length_ms, MOST_BINS - 1)
+        # Bytes behind a lost segment arrive all at once: the charts of a kept run have as many goodputs. A sample is the mean of a cell,
+        # at its end; a bin has whole cells.
+        cell_ms = int(np.diff(ms).min(initial=length_ms))
+        bin_ms = -(-length_ms // (MOST_BINS * cell_ms)) * cell_ms
+        place = np.maximum(ms - 1, 0) // bin_ms
         counts = np.bincount(place)
         (held,) = counts.nonzero()
         means = np.bincount(place, values)[held] / counts[held]
-        return (held + 1) * self._length_s / MOST_BINS, means / a_unit
+        return (held + 1) * bin_ms / 1000, means / a_unit

@@ -71,7 +71,7 @@ def test_the_goodput_is_that_of_the_run(live: LiveCharts) -> None:
     """Two halves of a second at 0 and 8 Mbit/s, in cells of 1 ms with their bytes in bursts: the chart's greatest value is the mean of 8."""
     times = np.arange(1, 1001)
     rate = np.where(times <= 500, 0.0, np.where(times % 5 == 0, 40e6, 0.0))
-    series = [{"measure": "goodput", "of": "a", "t_ms": (times - 1).tolist(), "value": rate.tolist()}]
+    series = [{"measure": "goodput", "of": "a", "t_ms": times.tolist(), "value": rate.tolist()}]
     live.started(0, "bursts", 1.0, lasting([LiveEvent("samples", {"from_ms": 0, "to_ms": 1000, "series": series})]))
     wait_for(lambda: "Goodput" in text_of(live))
     top = next(line for line in text_of(live).split("\n") if "|" in line)
