@@ -17,10 +17,14 @@ CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
 kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACHE)/kernels/$$hash" ] || [ -e "$(CACHE)/kernels/.build-$$hash" ] || ./setup.sh --room "$(CACHE)" $(KERNEL_MB) 'building the guest kernel $1' 'set LONGHAUL_CACHE to a folder on a larger disk'
 C_SOURCES := $(wildcard orchestrator/agent/*.[ch] orchestrator/agent/*/*.[ch] tests/stock/*.c)
 WEB := dashboards/web
-# make test: stages that mostly wait or use one processor, and assert no times, run three at a time, the longest first; the others
-# run alone, because they run in real time or use the whole machine
-PARALLEL := $(addprefix test-,live service containers stock-kernel unit) check $(addprefix test-,packaging contract)
-ALONE := $(addprefix test-,guest api browser mininet hosts)
+# make test: stages that mostly wait or use one processor, and assert no times, run three at a time, the longest first; the next
+# run alone, because they run in real time or use the whole machine. Stand-in hosts leave a processor idle half of the time: stages
+# that only compute run beside them, and yield to them.
+PARALLEL := $(addprefix test-,live service containers stock-kernel packaging)
+ALONE := $(addprefix test-,guest api browser mininet)
+BESIDE_HOSTS := check $(addprefix test-,unit contract)
+# The output of stages that run at once does not mix.
+stages-at-once = printf '%s\n' $2 | $3 xargs -P $1 -I @ sh -c 'output=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$output"; exit $$code'
 # A guest waits for its disk and its neighbours now and then: one worker more than processors.
 WORKERS = $$(n=$$(($$(nproc) + 1)); echo $$((n < 8 ? n : 8)))
 # A free worker takes the next file, so the longest files come first.
@@ -126,12 +130,14 @@ test: packages ## everything CI runs
 	@$(MAKE) --no-print-directory -j 2 .venv/.stamp web
 	@$(MAKE) --no-print-directory agent kernels
 	@./setup.sh tests check stock containers service live
-	@printf '%s\n' $(PARALLEL) | xargs -P 3 -I @ sh -c 'output=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$output"; exit $$code'
+	@$(call stages-at-once,3,$(PARALLEL))
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
+	@./setup.sh hosts
+	@($(call stages-at-once,1,$(BESIDE_HOSTS),nice -n 10)) & beside=$$!; $(MAKE) --no-print-directory test-hosts; hosts=$$?; wait $$beside && exit $$hosts
 
 test-busy: setup kernels web #- every stage of make test while two busy loops are running (STAGES="test-api test-live" for some of them)
 	@./setup.sh check stock containers service live
-	@tests/busy.sh $(or $(STAGES),$(PARALLEL) $(ALONE))
+	@tests/busy.sh $(or $(STAGES),$(PARALLEL) $(ALONE) test-hosts $(BESIDE_HOSTS))
 
 test-unit: .venv/.stamp ## tests without a guest
 	@$(PYTHON) -m pytest tests/unit --numprocesses auto --maxprocesses 8
