@@ -24,6 +24,7 @@ from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log, name_death
 from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end
+from longhaul.orchestrator.backends.guest_parts import missing_parts
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.module_crashes import explain
 from longhaul.orchestrator.backends.originals import retain
@@ -86,26 +87,7 @@ class Guests:
 
     def missing(self, kernel: str) -> list[tuple[str, str]]:
         """Every missing piece, each with the command that provides it."""
-        missing = []
-        if not self.agent.is_file():
-            missing.append(("the agent", "run `longhaul agent build`"))
-        if not (self._settings.kernel(kernel) / "linux").is_file():
-            missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
-        elif not (self._settings.modules(kernel) / "lh_trace.ko").is_file():
-            missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
-        memory = self._settings.guest_memory_dir
-        if not (memory.is_dir() and os.access(memory, os.W_OK | os.X_OK)):
-            missing.append(
-                (
-                    f"a folder {memory} that this user can write",
-                    "create it, or set LONGHAUL_GUEST_MEMORY to another one",
-                )
-            )
-        elif os.statvfs(memory).f_flag & os.ST_NOEXEC:
-            missing.append(
-                (f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec")
-            )
-        return missing
+        return missing_parts(self._settings, self.agent, kernel)
 
     def identity(self, run: Run) -> dict[str, str]:
         """Hashes of the kernel, the agent and the modules that this run loads."""

@@ -16,12 +16,13 @@ from pathlib import Path
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.guest import check_status, follow, log_left, place, read_status
 from longhaul.orchestrator.backends.namespaces import owned
+from longhaul.orchestrator.kernels.prebuilt import provide_agent
 from longhaul.orchestrator.plan.run import FlowChange, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.process import run_in_terminal, run_script, start_guard
-from longhaul.orchestrator.system.settings import Settings
+from longhaul.orchestrator.system.settings import Settings, load_settings
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 # The kind of a missing part, and the remedy.
@@ -37,6 +38,7 @@ def missing_on_host(run: Run) -> list[tuple[str, str]]:
     missing = []
     if os.geteuid() != 0:
         missing.append(("root", "run it as root, or use --in guest"))
+    provide_agent(load_settings())
     if not AGENT.is_file():
         missing.append(("the agent", "run `longhaul agent build`"))
         return missing

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from longhaul.orchestrator.kernels.prebuilt import provide_agent
 from longhaul.orchestrator.spec.host_policy import limits_of, load_policy
 from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError
 from longhaul.orchestrator.system.installation import AGENT, KMOD, PLAYBOOKS
@@ -67,6 +68,7 @@ def deploy(
     hosts = endpoints(inventory)
     policy = load_policy(settings)
     limits = {host: limits_of(policy, host) for host in hosts}
+    provide_agent(settings)
     if not AGENT.is_file():
         raise BackendUnavailable("hosts", [("the agent", "run `longhaul agent build`")])
     if modules is not None and not modules.is_dir():

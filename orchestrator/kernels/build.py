@@ -1,23 +1,35 @@
-"""Build the parts of the sandbox: kernel and modules, through the scripts of kmod/sandbox, into the cache; and the agent, by its Makefile."""
+"""The parts of the sandbox: the release's (prebuilt.py), or built: kernel and modules by the scripts of kmod/sandbox, the agent by its Makefile."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from longhaul.orchestrator.kernels.build_user_modules import build_objects
+from longhaul.orchestrator.kernels.build_user_modules import build_objects, has_headers, missing_headers
+from longhaul.orchestrator.kernels.prebuilt import (
+    find_parts,
+    install_kernel,
+    is_released,
+    provide_agent,
+    provide_kernel,
+)
+from longhaul.orchestrator.kernels.release_lock import read_release
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.user_modules import adopt, own_controls
 from longhaul.orchestrator.system.errors import BackendError, PlanError
-from longhaul.orchestrator.system.installation import AGENT, AGENT_SOURCES, KMOD
+from longhaul.orchestrator.system.installation import AGENT, AGENT_SOURCES, IS_CHECKOUT, KMOD
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.process import run_script
 from longhaul.orchestrator.system.settings import Settings, load_settings
 
 _SANDBOX = KMOD / "sandbox"
+_KERNEL = "building the sandbox kernel"
+_MODULES = "building the kernel modules"
 
 
 def known_kernels() -> list[str]:
@@ -26,29 +38,72 @@ def known_kernels() -> list[str]:
     return [row.split()[0] for row in rows if row.strip() and not row.startswith("#")]
 
 
-def build_kernel(version: str) -> str:
-    """The folder of that kernel in the cache, built if it is missing."""
-    return _build("build.sh", version, "building the sandbox kernel")
+def build_kernel(version: str, origin: str = "") -> str:
+    """The folder of that kernel in the cache, with its modules next to it, installed or built if it is missing, and made current.
+
+    `origin` is "release", "source", or "" for the release's where this installation has it, and one built from source elsewhere.
+    """
+    _known(version, _KERNEL)
+    settings = load_settings()
+    parts = find_parts(version) if origin == "release" or (not origin and settings.prebuilt) else None
+    if parts is not None:
+        return str(install_kernel(settings, version, parts))
+    if origin == "release":
+        what = "this installation has no prebuilt one"
+        hint = f"run `longhaul kernel install` with a wheel that has it, or `longhaul kernel build {version} --from source`"
+        raise BackendError("installing the release's", f"kernel {version}", what, hint)
+    folder = _build_from_source(settings, version)
+    _build("build-modules.sh", version, _MODULES)
+    return folder
+
+
+def _build_from_source(settings: Settings, version: str) -> str:
+    """build.sh takes a folder in the cache for complete; the release's lacks the headers, which are the work of the same build."""
+    name = run_script([str(_SANDBOX / "build.sh"), "--hash", version], _KERNEL)
+    target = settings.cache / "kernels" / name
+    if (target / "manifest.json").is_file() and not has_headers(target):
+        with tempfile.TemporaryDirectory(dir=settings.cache, prefix=".headers-") as apart:
+            built = Path(_build("build.sh", version, _KERNEL, Path(apart)))
+            if (built / "manifest.json").read_bytes() != (target / "manifest.json").read_bytes():
+                what = "this machine builds other bytes from the same source than the release has"
+                raise BackendError(_KERNEL, version, what, "report it with the output of `longhaul kernel list`")
+            # Another process may have been quicker.
+            with contextlib.suppress(OSError):
+                (built / "tree").rename(target / "tree")
+    return _build("build.sh", version, _KERNEL)
 
 
 def build_modules(version: str) -> str:
-    """The folder of the project's modules for that kernel in the cache, built if it is missing."""
-    return _build("build-modules.sh", version, "building the kernel modules")
+    """The folder of the project's modules for that kernel in the cache, installed or built if it is missing."""
+    settings = load_settings()
+    kernel = settings.kernel(version)
+    if kernel.is_dir() and not has_headers(kernel):
+        _known(version, _MODULES)
+        parts = find_parts(version) if is_released(read_release(), kernel.resolve().name) else None
+        if parts is None:
+            raise missing_headers(_MODULES, version, version)
+        install_kernel(settings, version, parts)
+        return str(settings.modules(version).resolve())
+    return _build("build-modules.sh", version, _MODULES)
 
 
 def build_agent() -> str:
-    """The agent, built in the place where this installation looks for it if it is missing."""
+    """The agent, installed or built in the place where this installation looks for it if it is missing."""
+    settings = load_settings()
+    # A checkout's sources may have changed since.
+    if not IS_CHECKOUT and settings.prebuilt:
+        provide_agent(settings)
+        if AGENT.is_file():
+            return str(AGENT)
     AGENT.parent.mkdir(parents=True, exist_ok=True)
-    with locked(AGENT.parent / ".lock"):
-        words = [
-            "make",
-            "--silent",
-            f"--jobs={load_settings().jobs}",
-            "--directory",
-            str(AGENT_SOURCES),
-            # make takes a path with a space for two.
-            f"BUILD={os.path.relpath(AGENT.parent, AGENT_SOURCES)}",
-        ]
+    with locked(AGENT.parent / ".lock"), tempfile.TemporaryDirectory() as folder:
+        # make takes a path with a space for two.
+        target = os.path.relpath(AGENT.parent, AGENT_SOURCES)
+        if " " in target:
+            link = Path(folder, "build")
+            link.symlink_to(AGENT.parent)
+            target = str(link)
+        words = ["make", "--silent", f"--jobs={settings.jobs}", "--directory", str(AGENT_SOURCES), f"BUILD={target}"]
         run_script(words, "building the agent")
     return str(AGENT)
 
@@ -95,10 +150,38 @@ def _vermagic(module: Path) -> str:
     return match[1].decode(errors="replace").strip() if match else ""
 
 
+def kernels_in_cache(settings: Settings) -> list[dict[str, Any]]:
+    """One row per kernel in the cache: its origin, whether runs use it, and whether modules can be built against it."""
+    release = read_release()
+    current = {settings.kernel(version).resolve() for version in known_kernels()}
+    rows = []
+    for manifest in sorted((settings.cache / "kernels").glob("[!.]*/manifest.json")):
+        folder = manifest.parent
+        if folder.is_symlink():
+            continue
+        about = json.loads(manifest.read_text())
+        pinned = is_released(release, folder.name)
+        rows.append(
+            {
+                "version": about["version"],
+                "kernelrelease": about["kernelrelease"],
+                "hash": about["hash"],
+                "origin": "release" if pinned else "built here" if has_headers(folder) else "another release",
+                "current": folder in current,
+                "headers": has_headers(folder),
+                "directory": str(folder),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["version"], not row["current"]))
+
+
 def built_kernels(settings: Settings) -> list[dict[str, Any]]:
     """One row per known kernel: its manifest if it is built."""
     rows = []
     for version in known_kernels():
+        # A damaged part is reported by the run that needs it.
+        with contextlib.suppress(BackendError):
+            provide_kernel(settings, version)
         folder = settings.kernel(version)
         row: dict[str, Any] = {"version": version, "built": (folder / "manifest.json").is_file()}
         if row["built"]:
@@ -134,6 +217,9 @@ def _known(version: str, attempting: str) -> str:
     return version
 
 
-def _build(script: str, version: str, attempting: str) -> str:
-    words = [str(_SANDBOX / script), _known(version, attempting)]
-    return run_script(words, attempting, {"LONGHAUL_CACHE": str(load_settings().cache)})
+def _build(script: str, version: str, attempting: str, cache: Path | None = None) -> str:
+    place = str(cache or load_settings().cache)
+    if " " in place:
+        what = f"make cannot build Linux in {place}, because of the space in its path"
+        raise BackendError(attempting, version, what, "set LONGHAUL_CACHE to a folder without spaces")
+    return run_script([str(_SANDBOX / script), _known(version, attempting)], attempting, {"LONGHAUL_CACHE": place})

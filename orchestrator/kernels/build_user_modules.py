@@ -64,6 +64,8 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
     target = settings.cache / "modules" / f"own-{_key(kernel, source)}"
     if target.is_dir():
         return target
+    if not has_headers(kernel):
+        raise missing_headers("building the module", f"{source} for {version}", version)
     expected = [f"{file.stem}.ko" for file in sorted(folder.glob("tcp_*.c"))]
     subject = f"{', '.join(name.removesuffix('.ko') for name in expected)} for {version}"
     answer = _run(settings, version, folder, kernel.resolve(), _BUILD)
@@ -80,6 +82,17 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
         if not target.is_dir():
             made.rename(target)
     return target
+
+
+def has_headers(kernel: Path) -> bool:
+    """Whether modules can be built against that kernel: the release's comes without."""
+    return (kernel / "tree").is_dir()
+
+
+def missing_headers(attempting: str, subject: str, version: str) -> BackendError:
+    """The error of building a module for the release's kernel."""
+    what = "the release's kernel comes without headers"
+    return BackendError(attempting, subject, what, f"run `longhaul kernel build {version} --from source`")
 
 
 def find_lines(

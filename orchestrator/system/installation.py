@@ -2,6 +2,7 @@
 
     a checkout      CHECKOUT/kmod, .../playbooks, ...       the agent: where `make agent` builds it
     installed       PREFIX/share/longhaul/kmod, ...         the agent: in the cache, under the hash of its sources
+                    PREFIX/share/longhaul/prebuilt/         parts of the release (orchestrator/kernels/prebuilt.py)
 
 Only this module derives the place of data files from the place of Python modules.
 """
@@ -31,16 +32,26 @@ KMOD = FILES / "kmod"
 PLAYBOOKS = FILES / "playbooks"
 PAGE = FILES / "dashboards/web/dist"
 AGENT_SOURCES = FILES / "orchestrator/agent"
+AGENT_FILE = "longhaul-agent"
+# Parts of the release that wheels bring: kernels, modules, the agent.
+PREBUILT = FILES / "prebuilt"
+
+
+def agent_inputs() -> str:
+    """The hash of the agent's sources."""
+    digest = hashlib.sha256()
+    built = AGENT_SOURCES / "build"
+    sources = sorted(file for file in AGENT_SOURCES.rglob("*") if file.is_file() and built not in file.parents)
+    # A header of the modules defines the interface between them and the agent.
+    for file in (*sources, KMOD / "lh_dcf.h"):
+        digest.update(f"{file.relative_to(FILES)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:32]
 
 
 def _find_agent() -> Path:
     if IS_CHECKOUT:
-        return AGENT_SOURCES / "build/longhaul-agent"
-    digest = hashlib.sha256()
-    # A header of the modules defines the interface between them and the agent.
-    for file in (*sorted(file for file in AGENT_SOURCES.rglob("*") if file.is_file()), KMOD / "lh_dcf.h"):
-        digest.update(f"{file.relative_to(FILES)}\0".encode() + file.read_bytes())
-    return cache_folder() / "agents" / digest.hexdigest()[:32] / "longhaul-agent"
+        return AGENT_SOURCES / "build" / AGENT_FILE
+    return cache_folder() / "agents" / agent_inputs() / AGENT_FILE
 
 
 AGENT = _find_agent()

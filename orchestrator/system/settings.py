@@ -19,6 +19,8 @@ LONGHAUL_TRUSTED_PROXY   address of a TLS proxy whose       none: X-Forwarded-Fo
 LONGHAUL_GUEST_MEMORY    folder for the RAM of guests       /dev/shm, else the temporary folder
 LONGHAUL_USER_CODE       on: code of admins is accepted     off
 LONGHAUL_CONFINEMENT     off: user code runs unconfined     on
+LONGHAUL_PREBUILT        off: the kernel, modules and       on
+                         agent in wheels are not used
 LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
                          of runs go while they run
 LONGHAUL_PROMETHEUS_TOKEN        a bearer token to show there;
@@ -85,6 +87,8 @@ class Settings:
     guest_memory_dir: Path
     user_code: bool = False
     confinement: bool = True
+    # Whether parts of the release that wheels bring are used.
+    prebuilt: bool = True
     database: str = ""
     most_queued: int = 20_000
     most_running: int = 10_000
@@ -144,6 +148,7 @@ def load_settings() -> Settings:
         guest_memory_dir=_guest_memory(environment),
         user_code=user_code,
         confinement=confinement,
+        prebuilt=_switch(environment, "LONGHAUL_PREBUILT", default=True),
         database=environment.get("LONGHAUL_DATABASE", ""),
         dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),

@@ -28,6 +28,7 @@ from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.backend_status import Missing
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.kernels.build import built_kernels
+from longhaul.orchestrator.kernels.build_user_modules import has_headers
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import load_experiment
@@ -130,8 +131,6 @@ def _machine(settings: Settings) -> dict[str, str]:
 
 
 def _sandbox(settings: Settings) -> _Pieces:
-    if platform.machine() != "x86_64":
-        yield "an x86-64 processor", "run the experiment on another machine, through LONGHAUL_SERVER"
     plan = compile_plan(load_experiment("quick", ["duration=1 s", "warmup=0 s", "expect=[]"]))
     (run,) = plan.runs
     pieces = open_backend("sandbox", settings).check(run)
@@ -167,7 +166,12 @@ def _own_modules(settings: Settings) -> _Pieces:
     yield from _writable(settings.cache, "LONGHAUL_CACHE")
     for row in built_kernels(settings)[:1]:
         if not row["built"]:
-            yield f"the sandbox kernel {row['version']}", f"run `longhaul kernel build {row['version']}`"
+            yield f"the sandbox kernel {row['version']}", f"run `longhaul kernel build {row['version']} --from source`"
+        elif not has_headers(Path(row["directory"])):
+            yield (
+                f"headers of the sandbox kernel {row['version']}",
+                f"run `longhaul kernel build {row['version']} --from source`",
+            )
     if settings.confinement and not list(lacking("confinement")):
         try:
             check_possible(settings)

@@ -16,6 +16,7 @@ from pathlib import Path
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.guest import TRACE
 from longhaul.orchestrator.backends.hosts.run_on_hosts import Conduct
+from longhaul.orchestrator.kernels.prebuilt import provide_agent
 from longhaul.orchestrator.plan.authorization import not_allowed
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.spec.host_policy import load_policy
@@ -34,6 +35,7 @@ class HostsBackend:
 
     def check(self, run: Run) -> list[tuple[str, str]]:
         missing = []
+        provide_agent(self._settings)
         if not self._agent.is_file():
             missing.append(("the agent", "run `longhaul agent build`"))
         if shutil.which("ssh") is None:

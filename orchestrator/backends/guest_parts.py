@@ -1,0 +1,45 @@
+"""What a guest needs on this machine: the release's kernel, modules and agent are installed, the rest is named with its remedy."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+from longhaul.orchestrator.kernels.prebuilt import provide_agent, provide_kernel
+from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.settings import Settings
+
+_NO_PROCESSOR = (
+    "an x86-64 processor",
+    "run the experiment on another machine, through LONGHAUL_SERVER; plans, comparisons and reports work here (docs/installing.md)",
+)
+
+
+def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[str, str]]:
+    """Every missing piece, each with the command that provides it."""
+    # User-Mode Linux, which guests are, has no port to ARM64.
+    if platform.machine() != "x86_64":
+        return [_NO_PROCESSOR]
+    missing = []
+    try:
+        provide_agent(settings)
+        provide_kernel(settings, kernel)
+    except BackendError as error:
+        missing.append((f"an undamaged {error.subject} ({error.what})", error.hint))
+    if not agent.is_file():
+        missing.append(("the agent", "run `longhaul agent build`"))
+    if not (settings.kernel(kernel) / "linux").is_file():
+        missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
+    elif not (settings.modules(kernel) / "lh_trace.ko").is_file():
+        missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
+    memory = settings.guest_memory_dir
+    if not (memory.is_dir() and os.access(memory, os.W_OK | os.X_OK)):
+        missing.append(
+            (f"a folder {memory} that this user can write", "create it, or set LONGHAUL_GUEST_MEMORY to another one")
+        )
+    elif os.statvfs(memory).f_flag & os.ST_NOEXEC:
+        missing.append(
+            (f"a {memory} without noexec", "set LONGHAUL_GUEST_MEMORY to a folder on a file system mounted exec")
+        )
+    return missing

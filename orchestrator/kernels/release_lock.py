@@ -1,0 +1,104 @@
+"""kmod/sandbox/release.lock: the parts of the release, each by the hash of its content; and what this working copy would build them from.
+
+    source   6.12  linux-source-6.12  6.12.117-1~deb12u1  <sha256 of the archive>
+    compiler gcc (Debian 12.2.0-14) 12.2.0
+    kernel   6.12  <name of its folder>  <hash of the project's files that it is built from>
+    modules  6.12  <name of their folder>  <the same for them>
+    agent    <the same for it>
+    file     <sha256>  kernels/<folder>/linux
+
+A part that was built from other files than those of this installation is not this installation's: `inputs` are compared before `file`.
+`make pin` writes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from longhaul.orchestrator.system.installation import AGENT_FILE, KMOD
+
+LOCK = KMOD / "sandbox/release.lock"
+# The agent's path among the parts.
+AGENT_PART = f"agent/{AGENT_FILE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A folder of the release: its name among the parts, and the hash of what it is built from."""
+
+    folder: str
+    inputs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The package of Debian that a kernel's source comes from."""
+
+    package: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What release.lock pins. `files` has the SHA-256 of each file by its path among the parts."""
+
+    kernels: dict[str, Part]
+    modules: dict[str, Part]
+    agent: Part | None
+    sources: dict[str, Source]
+    compiler: str
+    files: dict[str, str]
+
+    def files_of(self, part: Part) -> dict[str, str]:
+        """The SHA-256 of each file of a part."""
+        return {path: sha256 for path, sha256 in self.files.items() if path.startswith(f"{part.folder}/")}
+
+
+def read_release(lock: Path = LOCK) -> Release:
+    """The pinned release; an installation without the file pins nothing."""
+    release = Release({}, {}, None, {}, "", {})
+    agent, compiler = None, ""
+    for line in lock.read_text().splitlines() if lock.is_file() else ():
+        kind, *words = line.split() or [""]
+        if kind == "file":
+            release.files[words[1]] = words[0]
+        elif kind == "kernel":
+            release.kernels[words[0]] = Part(f"kernels/{words[1]}", words[2])
+        elif kind == "modules":
+            release.modules[words[0]] = Part(f"modules/{words[1]}", words[2])
+        elif kind == "agent":
+            agent = Part("agent", words[0])
+        elif kind == "source":
+            release.sources[words[0]] = Source(*words[1:4])
+        elif kind == "compiler":
+            compiler = line.partition(" ")[2].strip()
+    return Release(release.kernels, release.modules, agent, release.sources, compiler, release.files)
+
+
+def kernel_inputs(version: str) -> str:
+    """The hash of the project's files that this kernel is built from: all that build.sh reads but the source archive and the compiler."""
+    sandbox = KMOD / "sandbox"
+    row = next(line for line in (sandbox / "kernel.lock").read_text().splitlines() if line.split()[:1] == [version])
+    fragment = row.split()[3:4]
+    profile = sandbox / f"profile-{version}.tar.xz"
+    named = [sandbox / "kernel.config", *(sandbox / name for name in fragment), sandbox / "build.sh"]
+    patches = sorted((sandbox / "patches").glob("*.patch"))
+    return _digest([*named, *patches, *([profile] if profile.is_file() else [])], row)
+
+
+def modules_inputs() -> str:
+    """The hash of the project's files that its modules are built from."""
+    # make leaves files of this name.
+    sources = sorted(file for file in KMOD.glob("*.[ch]") if not file.name.endswith(".mod.c"))
+    return _digest([KMOD / "sandbox/build-modules.sh", KMOD / "Kbuild", *sources])
+
+
+def _digest(files: Iterable[Path], more: str = "") -> str:
+    digest = hashlib.sha256(more.encode())
+    for file in files:
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:32]
