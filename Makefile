@@ -83,7 +83,18 @@ $(WEB)/node_modules/.stamp: $(WEB)/package-lock.json $(WEB)/package.json $(WEB)/
 $(WEB)/dist/index.html: $(WEB)/node_modules/.stamp docs/openapi.json $(WEB)/index.html $(WEB)/vite.config.ts $(shell find $(WEB)/src -type f -not -name '*.gen.ts')
 	@cd $(WEB) && npm run --silent build -- --logLevel warn
 
-wheel: .venv/.stamp web ## build the wheel into dist/, with the same bytes for the same commit
+# A part that is built already, here or by a release, is taken from the cache; each must have the content that release.lock pins.
+parts: .venv/.stamp agent #- collect the release's kernel, modules and agent in build/parts, for the wheel
+	@$(PYTHON) -m kmod.release.parts build/parts $(firstword $(KERNELS)) 2>/dev/null || { $(MAKE) --no-print-directory kernel && $(PYTHON) -m kmod.release.parts build/parts $(firstword $(KERNELS)); }
+
+pin: .venv/.stamp agent kernels #- write kmod/sandbox/release.lock for the kernels, modules and agent as built here (on Debian 12)
+	@$(PYTHON) -m kmod.release.pin $(KERNELS)
+
+release: .venv/.stamp #- build all artefacts of a tag into dist/, with hashes and signatures (TAG=v0.1.0, see docs/packaging.md)
+	@./setup.sh web kernels tests
+	@kmod/release/release.sh $(TAG)
+
+wheel: .venv/.stamp web parts ## build the wheel into dist/, with the same bytes for the same commit
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist .
 	@ls dist/*.whl
@@ -172,7 +183,7 @@ test-mininet: .venv/.stamp agent kernel #- real Mininet, in guests and on this h
 	@$(PYTHON) -m pytest tests/mininet -m 'not real_time' --numprocesses 2
 	@$(PYTHON) -m pytest tests/mininet -m real_time
 
-test-packaging: .venv/.stamp agent kernel web #- the wheel, reproducible and installed alone; versions; the bill of materials
+test-packaging: .venv/.stamp agent kernels web #- the wheel, reproducible and installed alone; versions; the bill of materials
 	@$(PYTHON) -m pytest tests/packaging
 
 test-containers: .venv/.stamp agent kernels web #- images of the Dockerfile and labs of the compose file, with podman (root, no registry)
@@ -274,4 +285,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

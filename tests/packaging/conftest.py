@@ -1,4 +1,4 @@
-"""The wheel of this working copy, and an environment with the wheel but without the working copy."""
+"""The wheel of this working copy with the release's parts, and an environment with the wheel but without the working copy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from longhaul.orchestrator.system.installation import AGENT, FILES, PAGE
-from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.system.installation import FILES, PAGE
 
 # Any time that is the same for every build.
-_EPOCH = "1700000000"
+EPOCH = "1700000000"
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with the wheel, and a cache with only kernels."""
+    """A virtual environment with the wheel, in a folder with a space in its name, and an empty home."""
 
     folder: Path
     cache: Path
@@ -38,26 +37,37 @@ class Environment:
         """The environment variables of its programs."""
         return {"LONGHAUL_CACHE": str(self.cache), "LONGHAUL_HOME": str(self.home)}
 
-    def run(self, *words: str | Path) -> str:
+    @property
+    def prebuilt(self) -> Path:
+        """The release's parts, as they are installed."""
+        return self.folder / "share/longhaul/prebuilt"
+
+    def run(self, *words: str | Path, **settings: str) -> str:
         """The output of a program of the environment, run outside the working copy."""
+        done = self.attempt(*words, **settings)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def attempt(
+        self, *words: str | Path, before: Sequence[str] = (), **settings: str
+    ) -> subprocess.CompletedProcess[str]:
+        """The same, whatever its exit code; `before` is a program that starts it."""
         # No environment variable or path leads to the working copy.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        done = subprocess.run(
-            [self.folder / "bin" / words[0], *words[1:]],
+        return subprocess.run(
+            [*before, self.folder / "bin" / words[0], *words[1:]],
             cwd=self.folder.parent,
-            env=environment | self.settings,
+            env=environment | self.settings | settings,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
 
 
 def build_wheel(sources: Path, target: Path) -> Path:
     """Build the wheel of a working copy, as `make wheel` does."""
     words = ["--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", str(target), "."]
-    start([sys.executable, "-m", "pip", "wheel", *words], sources, SOURCE_DATE_EPOCH=_EPOCH)
+    start([sys.executable, "-m", "pip", "wheel", *words], sources, SOURCE_DATE_EPOCH=EPOCH)
     (built,) = target.glob("*.whl")
     return built
 
@@ -73,23 +83,41 @@ def start(words: Sequence[str], folder: Path, **environment: str) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this working copy."""
     assert (PAGE / "index.html").is_file(), "the web page is not built: make web"
+    start([sys.executable, "-m", "kmod.release.parts", "build/parts", "6.12"], FILES)
     return build_wheel(FILES, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Its dependencies are those of this working copy, of requirements-dev.lock; the project itself is the wheel's."""
-    assert AGENT.is_file(), "the agent is not built: make agent"
-    place = tmp_path_factory.mktemp("installed")
-    made = Environment(place / "environment", place / "cache", place / "home")
-    venv.create(made.folder, symlinks=True)
-    python = made.folder / "bin/python"
+def kernel_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the other guest kernel."""
+    folder = tmp_path_factory.mktemp("kernel-wheel")
+    start([sys.executable, "-m", "kmod.release.parts", str(folder / "parts"), "6.1"], FILES)
+    words = [sys.executable, "-m", "kmod.release.kernel_wheel", str(folder / "parts"), str(folder), EPOCH]
+    return Path(start(words, FILES).strip())
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its dependencies are those of this working copy, of requirements-dev.lock; the project itself is the wheel's, and read-only."""
+    folder = tmp_path_factory.mktemp("installed") / "an environment"
+    venv.create(folder, symlinks=True)
+    python = folder / "bin/python"
     install = ["install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    start([sys.executable, "-m", "pip", "--python", str(python), *install], place)
-    packages = Path(start([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], place).strip())
+    start([sys.executable, "-m", "pip", "--python", str(python), *install], folder)
+    packages = Path(
+        start([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).strip()
+    )
     # Python searches a folder named in a .pth but ignores the .pth files in it, so the working copy's own is not used.
     (packages / "imported.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
-    made.cache.mkdir()
-    for part in ("kernels", "sources"):
-        (made.cache / part).symlink_to((load_settings().cache / part).resolve())
-    return made
+    for place in (folder, *folder.rglob("*")):
+        if not place.is_symlink():
+            place.chmod(place.stat().st_mode & ~0o222)
+    return folder
+
+
+@pytest.fixture
+def environment(installed: Path, tmp_path: Path) -> Environment:
+    """The installed wheel, and a home of a user who has run nothing yet."""
+    home = tmp_path / "a user's home"
+    home.mkdir()
+    return Environment(installed, home / ".cache/longhaul", home / ".local/share/longhaul")
