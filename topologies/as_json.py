@@ -2,7 +2,8 @@
 
     python3 -I as_json.py FILE CLASS < parameters.json
 
-The system's Python, which has the package mininet, runs it in a separate process, since a Topo is code. Mininet is not started.
+The system's Python, which may have the package mininet, runs it in a separate process, since a Topo is code. Mininet is not started;
+where it is missing, topo.py next to this file stands for the part of it that describes networks.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 Data = dict[str, Any]
 
+_STAND_IN = Path(__file__).with_name("topo.py")
 _ENDS = ("node1", "node2", "port1", "port2", "params1", "params2")
 
 
@@ -47,22 +50,29 @@ def _plain(value: Any) -> Any:
     """The value for JSON; a class as its name."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return getattr(value, "__name__", str(value))
 
 
 def load_class(file: Path, name: str) -> Any:
     """The class of that name in a file, which may import its neighbours."""
+    if importlib.util.find_spec("mininet") is None:
+        stand_in = _load("mininet.topo", _STAND_IN)
+        sys.modules.update({"mininet": ModuleType("mininet"), "mininet.topo": stand_in, "mininet.node": stand_in})
     sys.path.insert(0, str(file.parent))
-    spec = importlib.util.spec_from_file_location("topology", file)
+    return getattr(_load("topology", file), name)
+
+
+def _load(name: str, file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ImportError(f"{file.name} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, name)
+    return module
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The graph of an experiment: a name of the catalogue or a user's `file.py:Class`, with its parameters, becomes a Graph.
 
-A Topo is code, and Mininet a package of the system's Python: a separate process with limits on time and memory builds the class
+A Topo is code, and Mininet a package of the system's Python, where it is installed: a separate process with limits on time and memory builds the class
 and prints its graph as JSON (topologies/as_json.py). A user's file runs confined, and sees the Python files next to it, which it
 may import, and nothing else of this machine; only the graph comes back. The same class with the same parameters is built once per process, a class of
 the catalogue once per cache:
@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -32,8 +33,9 @@ from longhaul.orchestrator.system.units import format_duration, format_rate, par
 from longhaul.topologies import CATALOG, COUNT, PACKETS, RATE, TIME, Topology, TopologyParameter
 
 _FOLDER = Path(topologies.__file__).resolve().parent
-# The Python that has the system's packages.
-_PYTHON = "/usr/bin/python3"
+# The Python that has the system's packages, and with them maybe Mininet.
+_SYSTEM = Path("/usr/bin/python3")
+_PYTHON = str(_SYSTEM) if _SYSTEM.exists() else sys.executable
 _LONGEST_S = 60
 # Of text: 20 000 links.
 _MOST_BYTES = 4 * 2**20
@@ -41,7 +43,7 @@ _MOST_BYTES = 4 * 2**20
 _LIMITS = Limits(cpu_s=20, file_bytes=_MOST_BYTES, processes=8, memory_bytes=512 * 2**20)
 # A topology's file does not import more than this.
 _MOST_OTHERS = 100
-# The error of as_json.py where Mininet is missing.
+# The error of as_json.py where Mininet is missing, and a file needs more of it than topologies/topo.py has.
 _NO_MININET = "No module named 'mininet"
 
 
@@ -142,7 +144,7 @@ def _built(written: str, file: Path, name: str, params: str, stamp: tuple[int, i
     answer = _ask_once(file, name, params) if stamp is None else _ask_confined(file.resolve(), name, params)
     if answer.output is None:
         if _NO_MININET in answer.problem:
-            raise PlanError(attempting, written, "the package mininet is missing", "run `make packages`")
+            raise PlanError(attempting, written, "the package mininet is missing", "run `apt-get install mininet`")
         raise PlanError(attempting, written, answer.problem, f"its parameters were {params}")
     try:
         return Graph.read(_printed(answer.output))
@@ -207,6 +209,7 @@ def _ask_confined(file: Path, name: str, params: str) -> Answer:
     view = View(
         reads={
             "/as_json.py": _FOLDER / "as_json.py",
+            "/topo.py": _FOLDER / "topo.py",
             **{f"/topology/{one.name}": one for one in [file, *others[:_MOST_OTHERS]]},
         },
         environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +68,73 @@ def test_parameters_in_the_catalogue_are_written_as_in_an_experiment(name: str) 
             assert text
             assert one.kind == COUNT or " " in text
             assert read_parameter(one, int(text) if one.kind == COUNT else text) == value
+
+
+@pytest.mark.parametrize("name", CATALOG)
+@pytest.mark.parametrize("bound", ["default", "low", "high"])
+def test_without_mininet_the_graph_is_the_same_to_the_byte(name: str, bound: str) -> None:
+    topology = CATALOG[name]
+    bounds = {one.name: getattr(one, bound) for one in topology.parameters}
+    numbers = {key: value for key, value in bounds.items() if value is not None}
+    with_it, without = (
+        subprocess.run(
+            [python, "-I", TOPOLOGIES / "as_json.py", TOPOLOGIES / topology.file, topology.topo_class],
+            input=json.dumps(numbers),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for python in ("/usr/bin/python3", sys.executable)
+    )
+    assert with_it.stdout == without.stdout
+    assert with_it.stdout or with_it.returncode == without.returncode != 0
+    assert importlib.util.find_spec("mininet") is None, "the packages of this environment have no Mininet"
+
+
+def test_the_stand_in_orders_nodes_and_links_as_mininet_does(tmp_path: Path) -> None:
+    """Links in other orders than the names, two between the same ends, options by default and added later."""
+    (tmp_path / "odd.py").write_text(_ODD)
+    outputs = {
+        subprocess.run(
+            [python, "-I", TOPOLOGIES / "as_json.py", tmp_path / "odd.py", "Odd"],
+            input="{}",
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for python in ("/usr/bin/python3", sys.executable)
+    }
+    assert len(outputs) == 1, outputs
+
+
+_ODD = """
+from mininet.node import Node
+from mininet.topo import Topo
+
+class Router(Node):
+    pass
+
+class Odd(Topo):
+    def __init__(self):
+        super().__init__(lopts={"bw": 7}, hopts={"cpu": 0.5}, sopts={"stp": True})
+
+    def build(self):
+        z, b, a = self.addHost("z"), self.addSwitch("b"), self.addHost("a", ip="10.0.0.1/24")
+        r = self.addNode("r", cls=Router)
+        self.addNode("a", mac="00:00:00:00:00:01")
+        self.addLink(z, b)
+        self.addLink(r, a, port1=3, bw=9)
+        self.addLink(b, a)
+        self.addLink(a, z, delay="2ms")
+        self.addLink(b, z, params1={"loss": 1})
+        self.addLink(r, z)
+        self.addLink(self.addHost("a10"), b)
+        self.addLink(b, self.addHost("a9"))
+        try:
+            self.addLink(b, "new")
+        except KeyError:
+            self.addHost("after")
+        self.pairs = [("z", "a")]
+        self.order = [self.links(), self.hosts(), self.switches(), self.nodes(), list(self.nodes(sort=False))]
+        self.bottlenecks = [*self.links(sort=True), *self.links(), *self.order]
+"""
