@@ -41,9 +41,9 @@ WRONG := 200
 SEED := 1
 # make fuzz-api: duration
 MINUTES := 20
-# make newcomer: the Debian release (bookworm, trixie), and the user: with or without sudo (sudo, user)
-RELEASE := bookworm
-NEWCOMER := sudo
+# make newcomer: one Debian release (bookworm, trixie, forky) and one user (sudo, user, wheel); by default all releases, from source and wheel
+RELEASE :=
+NEWCOMER :=
 # make reproduce: a paper or a figure, and options; by default every paper in full, which takes hours
 REPRODUCE :=
 
@@ -133,7 +133,7 @@ demo: ## run the demo: cubic and htcp over 622 Mbit/s and 300 ms
 	@echo 'The report is build/demo.html. The command is .venv/bin/longhaul; to call it longhaul in this shell:'
 	@printf '    export PATH=%q:$$PATH\n' "$$PWD/.venv/bin"
 
-newcomer: ## from a bare Debian to the first chart, timed (root; RELEASE=trixie NEWCOMER=sudo, see tests/newcomer.sh)
+newcomer: wheel ## from a bare Debian to the first chart, timed, from source and from a wheel (root; RELEASE=trixie NEWCOMER=wheel for one, see tests/newcomer.sh)
 	@./setup.sh hosts
 	@tests/newcomer.sh $(RELEASE) $(NEWCOMER)
 

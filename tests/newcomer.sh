@@ -2,11 +2,14 @@
 # A newcomer's first hour: a bare Debian, an empty cache, a clone in a folder with a space, and README's commands up to the first
 # chart and the first experiment changed by hand. Prints what each step took, in seconds and in megabytes of disk.
 #
-#	newcomer.sh [RELEASE [WHO]]	of the commit that is checked out; about ten minutes, as root
+#	newcomer.sh			of the commit that is checked out, as root: from the source on bookworm and trixie, from a wheel on
+#					bookworm, trixie and forky; then the steps of all in one table
+#	newcomer.sh RELEASE [WHO]	one of them; about ten minutes from the source, two from a wheel
 #
-#	RELEASE		bookworm (Debian 12, the default) or trixie (Debian 13)
+#	RELEASE		bookworm (Debian 12), trixie (Debian 13) or, only with wheel, forky (Debian 14)
 #	WHO		sudo: runs what `make demo` prints for the missing packages, then `make demo` again (the default)
 #			user: may not use sudo; an administrator has run ./setup.sh before
+#			wheel: has neither sudo nor a compiler nor a network, but a folder of wheels (newcomer-wheel.sh)
 #
 # $NEWCOMER_CACHE is a folder of guest kernels for a repeated run: they are copied into the newcomer's cache, and back after it.
 # Without it every kernel is built. Nothing is typed: standard input is empty. The newcomer has this machine's network and what its
@@ -14,45 +17,32 @@
 set -euo pipefail
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-release=${1:-bookworm} who=${2:-sudo}
+release=${1:-} who=${2:-sudo}
 
-die() {
-	echo "being a newcomer on $release: $*" >&2
-	exit 3
-}
-
-case $release in bookworm | trixie) ;; *) die "no such release: bookworm, trixie" ;; esac
-case $who in sudo | user) ;; *) die "$who is no kind of newcomer: sudo, user" ;; esac
-[ "$(id -u)" = 0 ] || die "a machine within this one takes root; run \`sudo make newcomer\`"
-command -v mmdebstrap >/dev/null || die "mmdebstrap is missing; run \`./setup.sh hosts\`"
-for sources in /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list ''; do
-	[ ! -f "$sources" ] || break
-done
-[ -n "$sources" ] || die "this machine has no sources of Debian's packages in /etc/apt"
-git -C "$repository" diff --quiet HEAD || echo "being a newcomer: what is not committed is not cloned" >&2
-
-place=$(mktemp -d -p "${TMPDIR:-/var/tmp}" longhaul-newcomer-XXXXXX)
-root=$place/root watcher=
-# The mounts belong to a namespace that ends with its processes.
-trap 'kill $watcher 2>/dev/null || true; rm -rf --one-file-system "$place"' EXIT
-home=$root/home/newcomer
+if [ -z "$release" ]; then
+	table=$(mktemp)
+	trap 'rm -f "$table"' EXIT
+	failed=0
+	for one in 'bookworm sudo' 'trixie sudo' 'bookworm wheel' 'trixie wheel' 'forky wheel'; do
+		NEWCOMER_TABLE=$table "$0" $one || { failed=$? && echo "$one: failed with $failed" >>"$table"; }
+	done
+	echo
+	cat "$table"
+	exit $failed
+fi
+. "$repository/tests/bare-debian.sh"
+case $who in
+sudo | user) ;;
+wheel) exec "$repository/tests/newcomer-wheel.sh" "$release" ;;
+*) die "$who is no kind of newcomer: sudo, user, wheel" ;;
+esac
+case $release in bookworm | trixie) ;; *) die "no such release for the source: bookworm, trixie" ;; esac
+start_newcomer "$release" "$who"
 clone="$home/my labs/longhaul"
 
-now() { date +%s.%N; }
-step() { awk -v from="$2" -v to="$3" -v what="$1" 'BEGIN { printf "%8.1f s  %s\n", to - from, what }'; }
-left() { stat -L -c %.Y "$1"; }
-space() { printf '%8d MB %s\n' "$2" "$1"; }
-# Files come and go while du looks.
-used() { { du -smx "$@" 2>/dev/null || true; } | awk '{ total += $1 } END { print total + 0 }'; }
-
-here=$(. /etc/os-release && echo "$VERSION_CODENAME")
-sed "s/\b$here\b/$release/g" "$sources" >"$place/${sources##*/}"
 packages=ca-certificates,git,make
 [ $who = user ] || packages+=,sudo
-begun=$(now)
-mmdebstrap --quiet --variant=minbase --include="$packages" "$release" "$root" "$place/${sources##*/}" >"$place/log" 2>&1 ||
-	{ tail -n 5 "$place/log" >&2; die "mmdebstrap could not make a Debian; its last lines are above"; }
-chroot "$root" useradd --create-home --shell /bin/bash newcomer
+make_debian "$packages"
 [ $who = user ] || echo 'newcomer ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/newcomer"
 git -C "$repository" bundle create --quiet "$home/longhaul.bundle" HEAD
 if [ -n "${NEWCOMER_CACHE:-}" ]; then
@@ -61,20 +51,6 @@ if [ -n "${NEWCOMER_CACHE:-}" ]; then
 	echo "being a newcomer: guest kernels of $NEWCOMER_CACHE are not built again" >&2
 fi
 chroot "$root" chown -R newcomer: "${home#"$root"}"
-
-# The configuration and the trusted certificates of this machine's apt and pip, but not their packages.
-cp -rL /etc/apt/apt.conf.d /etc/apt/auth.conf.d /etc/apt/trusted.gpg.d "$root/etc/apt/" 2>/dev/null || true
-rm -f "$root"/etc/apt/apt.conf.d/docker-*
-[ ! -f /etc/pip.conf ] || grep -v find-links /etc/pip.conf >"$root/etc/pip.conf" || true
-cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
-cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-settings=()
-while IFS='=' read -r name value; do
-	case $name in
-	PIP_FIND_LINKS) ;;
-	PIP_* | SSL_CERT_* | REQUESTS_CA_BUNDLE | [hH][tT][tT][pP]*_[pP][rR][oO][xX][yY] | [nN][oO]_[pP][rR][oO][xX][yY]) settings+=("$name=$value") ;;
-	esac
-done < <(env)
 
 cat >"$root/usr/local/bin/first-hour" <<'END'
 #!/bin/bash
@@ -129,24 +105,9 @@ watcher=$!
 made=$(now)
 
 set +e
-unshare --mount --pid --fork --kill-child --propagation private bash -c '
-	root=$1 who=$2
-	shift 2
-	mount -t proc proc "$root/proc"
-	mount -t tmpfs -o mode=755 tmpfs "$root/dev"
-	for device in null zero full random urandom tty; do
-		touch "$root/dev/$device"
-		mount --bind "/dev/$device" "$root/dev/$device"
-	done
-	mkdir "$root/dev/shm" "$root/dev/pts"
-	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
-	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
-	ln -s pts/ptmx "$root/dev/ptmx"
-	ln -s /proc/self/fd "$root/dev/fd"
-	user_home=/home/newcomer
-	enter=(chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@")
+enter_debian -- '
 	if [ "$who" = user ]; then
-		"${enter[@]}" HOME=/root bash -euc "
+		as_root bash -euc "
 			cd
 			git -c safe.directory=* -c init.defaultBranch=main -c advice.detachedHead=false clone --quiet $user_home/longhaul.bundle longhaul
 			longhaul/setup.sh
@@ -154,9 +115,8 @@ unshare --mount --pid --fork --kill-child --propagation private bash -c '
 		" || exit
 	fi
 	touch "$root$user_home/.begins"
-	exec "${enter[@]}" HOME=$user_home PATH=/usr/local/bin:/usr/bin:/bin setpriv --reuid newcomer --regid newcomer --init-groups --inh-caps=-all \
-		/usr/local/bin/first-hour "$who"
-' newcomer "$root" "$who" "${settings[@]}" </dev/null
+	as_newcomer /usr/local/bin/first-hour "$who"
+'
 code=$?
 set -e
 [ $code = 0 ] || die "it ended with $code after $(step '' "$made" "$(now)")"
