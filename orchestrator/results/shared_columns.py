@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from longhaul.orchestrator.results.parquet_reader import ParquetFile
 from longhaul.orchestrator.results.seals import check_file
 from longhaul.orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
 from longhaul.orchestrator.trace.records import EVER, Columns, SpanNs
@@ -48,7 +49,7 @@ class SharedColumns:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._open = ExitStack()
-        self._files: dict[str, Any] = {}
+        self._files: dict[str, ParquetFile] = {}
         self._parts: dict[tuple[str, SpanNs], _Part] = {}
         self._columns: dict[tuple[str, SpanNs, str], Array] = {}
 
@@ -62,7 +63,7 @@ class SharedColumns:
 
     def __call__(self, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
         try:
-            if self._file(kind).metadata.num_rows > _MOST_ROWS:
+            if self._file(kind).rows > _MOST_ROWS:
                 return read_columns(self._folder, kind, names, about, span_ns)
             part = self._part(kind, span_ns)
             mine = part.of(about)
@@ -70,7 +71,7 @@ class SharedColumns:
         except FAULTS as error:
             raise unreadable(self._folder / FILE_NAMES[kind], error) from error
 
-    def _file(self, kind: str) -> Any:
+    def _file(self, kind: str) -> ParquetFile:
         if kind not in self._files:
             check_file(self._folder, FILE_NAMES[kind])
             self._files[kind] = self._open.enter_context(opened(self._folder / FILE_NAMES[kind]))
@@ -103,7 +104,4 @@ class SharedColumns:
         return self._columns[key]
 
     def _read(self, kind: str, groups: list[int], name: str) -> Array:
-        # One thread: many requests at once share the processors better this way.
-        table = self._file(kind).read_row_groups(groups, [name], use_threads=False)
-        found: Array = table.column(name).to_numpy()
-        return found
+        return self._file(kind).read_all(name, groups)

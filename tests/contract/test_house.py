@@ -35,13 +35,7 @@ CONFINED = {
     },
     "os.environ": {"orchestrator/system/settings.py", "orchestrator/system/process.py"},
     "sqlalchemy": {"orchestrator/database"},
-    "pyarrow": {
-        "orchestrator/results/traces.py",
-        "orchestrator/results/shared_columns.py",
-        "orchestrator/results/conversion.py",
-        "orchestrator/papers/drawings/drawn.py",
-        "longhaul/results/frames.py",
-    },
+    "pyarrow": {"longhaul/results/frames.py"},
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
     "optuna": {"orchestrator/analysis/search/sampling.py"},
     "distributed": {"orchestrator/execution/cluster"},
@@ -53,7 +47,11 @@ CONFINED = {
         "orchestrator/live/remote_write.py",
         "orchestrator/live/grafana_annotations.py",
     },
-    "cramjam": {"orchestrator/live/remote_write.py"},
+    "cramjam": {
+        "orchestrator/live/remote_write.py",
+        "orchestrator/results/parquet.py",
+        "orchestrator/results/parquet_reader.py",
+    },
     "grafana_foundation_sdk": {"dashboards/grafana/boards"},
     "matplotlib": {"orchestrator/analysis/figures", "orchestrator/papers/drawings"},
 }

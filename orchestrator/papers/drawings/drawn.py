@@ -13,6 +13,7 @@ from longhaul.orchestrator.papers.figure_specs import Measure
 from longhaul.orchestrator.papers.readings import Reading, Unreadable, is_about, read_point
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.results.parquet import encode_cells
 from longhaul.orchestrator.spec.measures import MEASURES, read_amount
 from longhaul.orchestrator.trace.records import Trace
 
@@ -46,14 +47,7 @@ class Table:
 
     def as_parquet(self) -> bytes:
         """The same as a Parquet file."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        file = pa.BufferOutputStream()
-        columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
-        pq.write_table(pa.table(columns), file, compression="zstd")
-        content: bytes = file.getvalue().to_pybytes()
-        return content
+        return encode_cells(self.columns, self.rows)
 
 
 @dataclass(frozen=True, slots=True)
