@@ -2,7 +2,7 @@
 #
 #	made        guest kernels, modules and the agent, built by kmod/sandbox/build.sh and the agent's Makefile
 #	page        the web page, with Debian's Node
-#	python      the program and its packages in requirements.lock
+#	python      the program and its packages in requirements-service.lock
 #	runtime     service, scheduler, worker		<- an image
 #	postgres    Debian's PostgreSQL, on a socket and no port	<- an image
 #	prometheus  Debian's Prometheus with dashboards/*.yml		<- an image
@@ -44,9 +44,9 @@ FROM ${BASE} AS python
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/longhaul
 RUN python3 -m venv .venv
-COPY requirements.lock .
+COPY requirements-service.lock .
 # For another package index and its credentials: --secret id=pip,src=pip.conf, which is not in the image.
-RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf .venv/bin/pip install --no-cache-dir --require-hashes -r requirements-service.lock
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY kmod kmod
 COPY topologies topologies

@@ -9,8 +9,10 @@ PIP_FAILED := { echo 'setup: pip could not install the Python packages into .ven
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
+# What requirements-service.lock has in addition to the core: the service with everything that it can use, also in images
+SERVICE_EXTRAS := service postgresql cluster tuning figures
 # The disk space that the first build needs at most, in MB, measured by make newcomer
-VENV_MB := 700
+VENV_MB := 250
 KERNEL_MB := 1900
 CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
 # An unfinished build is removed before the next one begins, so its space counts as free.
@@ -58,12 +60,16 @@ setup: packages .venv/.stamp agent kernel ## install the needs of experiments an
 packages: #- install missing system packages
 	@./setup.sh
 
-# The packages for experiments, and the project itself, editable; .venv/.stamp below adds those for tests.
+# The packages for experiments, and the project itself, editable; .venv/.stamp-service adds those for the service, .venv/.stamp those for tests.
 .venv/.stamp-run: requirements.lock pyproject.toml
 	@[ -e .venv ] || ./setup.sh --room "$$PWD/.venv" $(VENV_MB) 'installing the Python packages'
 	@python3 -m venv .venv
 	@$(PIP) --require-hashes -r requirements.lock || $(PIP_FAILED)
 	@$(PIP) --no-deps -e . || $(PIP_FAILED)
+	@touch $@
+
+.venv/.stamp-service: requirements-service.lock .venv/.stamp-run
+	@$(PIP) --require-hashes -r requirements-service.lock || $(PIP_FAILED)
 	@touch $@
 
 .venv/.stamp: requirements-dev.lock .venv/.stamp-run
@@ -72,6 +78,8 @@ packages: #- install missing system packages
 
 agent: packages ## build the agent
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent
+
+service: packages .venv/.stamp-service agent kernel web ## install what `longhaul serve`, `worker`, `tune` and `search` need, and build the page
 
 web: $(WEB)/dist/index.html ## build the web page of the service
 
@@ -120,7 +128,7 @@ kernel-debug: packages #- build the debug kernel (KASAN, UBSAN, lockdep) and the
 demo: ## run the demo: cubic and htcp over 622 Mbit/s and 300 ms
 	@echo 'step 1 of 5: Debian packages (the first time about a minute, 230 MB)'
 	@$(MAKE) --no-print-directory packages
-	@echo 'step 2 of 5: Python packages into .venv (the first time about a minute, 150 MB)'
+	@echo 'step 2 of 5: Python packages into .venv (the first time about half a minute, 40 MB)'
 	@$(MAKE) --no-print-directory -s .venv/.stamp-run
 	@echo 'step 3 of 5: the agent, which runs inside a guest (the first time a few seconds)'
 	@$(MAKE) --no-print-directory agent
@@ -242,9 +250,10 @@ dashboards: .venv/.stamp #- generate the Grafana dashboards from dashboards/graf
 	@$(PYTHON) -m dashboards.grafana.boards
 
 lock: ## update the lock files (needs uv)
-	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements.lock
-	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra hosts pyproject.toml -o requirements-hosts.lock
-	uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 --extra dev --extra hosts pyproject.toml -o requirements-dev.lock
+	@for lock in '' '-service $(foreach extra,$(SERVICE_EXTRAS),--extra $(extra))' '-hosts $(foreach extra,$(SERVICE_EXTRAS) hosts,--extra $(extra))' '-dev --extra dev --extra all'; do \
+		file=requirements$${lock%% *}.lock; \
+		uv pip compile --universal --quiet --generate-hashes --no-header --python-version 3.11 $$(case "$$lock" in *' '*) echo "$${lock#* }";; esac) pyproject.toml -o "$$file" || exit; \
+	done
 
 dkms-install: #- let DKMS build the modules for this machine's kernels (KERNELVER= for another one; root)
 	@$(MAKE) --no-print-directory -C kmod $@
@@ -278,11 +287,11 @@ bench-live: setup #- 100,000 samples a second to a real Prometheus, and the proc
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
-reproduce: packages .venv/.stamp-run agent kernel ## compare the claims of papers with fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
+reproduce: packages .venv/.stamp-service agent kernel ## compare the claims of papers with fresh runs (REPRODUCE="apptcp/fig4 --quick"), with pages in build/reproduce
 	@$(LONGHAUL) reproduce $(REPRODUCE) -o build/reproduce
 
 clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernel-debug demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

@@ -17,8 +17,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType
 
-import uvicorn
-from fastapi import FastAPI
+from longhaul.orchestrator.system.extras import need
+
+try:
+    import uvicorn
+    from fastapi import FastAPI
+except ImportError:
+    need("service")
+    raise
 
 from longhaul.api.app import create_app
 from longhaul.api.http.protocol import Bounded
@@ -52,6 +58,9 @@ class _Server(uvicorn.Server):
 def serve(host: str, port: int) -> int:
     """Serve until stopped; the exit code."""
     settings = load_settings()
+    need("service")
+    if settings.dask:
+        need("cluster")
     with contextlib.ExitStack() as held:
         tell = _only_service(settings, held)
         bound = _bind(host, port)

@@ -1,6 +1,6 @@
 """`make sbom`: the bill of materials of the program and its images, as CycloneDX 1.6, from the files that pin or name the parts.
 
-    requirements*.lock       --> Python's packages: required; optional for `hosts`; excluded where only who works on it has them
+    requirements*.lock       --> Python's packages: required; optional for extras; excluded where only who works on it has them
     package-lock.json        --> npm's: in the page, or excluded where they only build or test it; with the hash of each
     setup.sh, Dockerfile     --> Debian's: nothing pins them, so they have a version where this machine has them installed
     kmod/sandbox/kernel.lock --> the kernel's source, with the patches that are laid on it
@@ -24,6 +24,12 @@ from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[1]
 _ITSELF = "longhaul (pyproject.toml)"
+_LOCKS = {
+    "requirements": "required",
+    "requirements-service": "optional",
+    "requirements-hosts": "optional",
+    "requirements-dev": "excluded",
+}
 _SCOPES = ("required", "optional", "excluded")
 _DPKG = Path("/var/lib/dpkg/status")
 
@@ -71,7 +77,7 @@ def bill(when: str) -> dict[str, Any]:
 def python(itself: Part) -> list[Part]:
     """Of each lock file what none before it has; who needs a package stands below it."""
     found: dict[str, Part] = {}
-    for lock, scope in zip(("requirements", "requirements-hosts", "requirements-dev"), _SCOPES, strict=True):
+    for lock, scope in _LOCKS.items():
         rows = list(_rows((ROOT / f"{lock}.lock").read_text()))
         # More than one version of a name is for more than one version of Python.
         here: dict[str, list[Part]] = {}

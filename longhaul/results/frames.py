@@ -1,6 +1,6 @@
 """Columns of numbers as a table of pandas, polars or pyarrow.
 
-pyarrow comes with Longhaul; the other two are optional.
+pyarrow is an extra of Longhaul (`longhaul[frames]`) and needed for all three.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import PlanError, nearest
+from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.trace.records import TRACE_KINDS, Records
+
+try:
+    import pyarrow as pa
+except ImportError:
+    need("frames")
+    raise
 
 Library = Literal["pandas", "polars", "pyarrow"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "pyarrow")

@@ -190,11 +190,14 @@ class Run(Documented):
         return f"<Run {self.id} of {self.experiment}{f' at {point}' if point else ''}, seed {self.seed}: {self.status}>"
 
     def _repr_html_(self) -> str:
+        from longhaul.orchestrator.system.extras import is_installed
         from longhaul.results.html import image_html, lines_html, table_html
 
         caption = f"{self.experiment} {point_text(self.point)} seed {self.seed}: {self.status}"
         if not self.has_numbers:
             return lines_html([caption, self.error])
         missed = [f"missed: {one['text']}" for one in self["expect"] if not one["ok"]]
-        chart = image_html(self.chart(), f"Windows, goodput, round trips and queue of run {self.id}")
+        chart = ""
+        if is_installed("figures"):
+            chart = image_html(self.chart(), f"Windows, goodput, round trips and queue of run {self.id}")
         return table_html(flow_rows([self]), caption) + lines_html(missed) + chart

@@ -30,6 +30,7 @@ from sqlalchemy.pool import QueuePool
 
 from longhaul.orchestrator.database.tables import HEAD
 from longhaul.orchestrator.system.errors import PlanError, RecordUnreachable, ResultsError
+from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.system.locks import locked
 
 # Any number, so long as no other program locks it in the same database: the first letters of "longhaul".
@@ -54,6 +55,8 @@ class Database:
             raise PlanError(
                 "reading setting", "LONGHAUL_DATABASE", "it is not an address of a known kind", hint
             ) from error
+        if self._url.get_backend_name() == "postgresql":
+            need("postgresql")
         self._file = Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
         self._engine: Engine | None = None
         self._opening = threading.Lock()

@@ -24,6 +24,7 @@ from typing import Any
 from longhaul.orchestrator.kernels.prebuilt import provide_agent
 from longhaul.orchestrator.spec.host_policy import limits_of, load_policy
 from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError
+from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.system.installation import AGENT, KMOD, PLAYBOOKS
 from longhaul.orchestrator.system.process import ask_program, run_script
 from longhaul.orchestrator.system.settings import Settings
@@ -31,9 +32,8 @@ from longhaul.orchestrator.system.settings import Settings
 try:
     import ansible_runner
 except ImportError:
-    # An installation without the packages for hosts.
-    remedy = "run `pip install 'longhaul[hosts]'`, or in a checkout `pip install --require-hashes -r requirements-hosts.lock`"
-    raise BackendUnavailable("hosts", [("Ansible", remedy)]) from None
+    need("hosts")
+    raise
 
 _PROGRAMS = Path(sysconfig.get_path("scripts"))
 _GROUP = "endpoints"

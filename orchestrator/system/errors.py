@@ -23,6 +23,7 @@
     |   `-- NotAllowed           the caller lacks a permission                 exit 2, HTTP 403
     |-- OverLimit            above a limit of the caller                       exit 2, HTTP 429
     |-- Conflict             it contradicts the database                       exit 2, HTTP 409
+    |-- PackagesMissing      an extra of the program is not installed        exit 3, HTTP 503
     |-- ServiceUnavailable   another service does not respond                  exit 3, HTTP 503
     `-- HostBusy             another run has the host                          exit 3, HTTP 409
 
@@ -274,6 +275,13 @@ class HostBusy(LonghaulError):
 
     exit_code = 3
     http_status = 409
+
+
+class PackagesMissing(LonghaulError):
+    """Packages that only some commands need are not installed."""
+
+    exit_code = 3
+    http_status = 503
 
 
 class ServiceUnavailable(LonghaulError):

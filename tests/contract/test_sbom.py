@@ -35,6 +35,7 @@ def test_it_is_a_valid_cyclonedx_bill() -> None:
     ("lock", "scopes"),
     [
         ("requirements.lock", {"required"}),
+        ("requirements-service.lock", {"required", "optional"}),
         ("requirements-hosts.lock", {"required", "optional"}),
         ("requirements-dev.lock", {"required", "optional", "excluded"}),
     ],

@@ -43,7 +43,11 @@ def reproduce(options: ReproduceOptions) -> int:
     """Run a paper's experiments and compare the published values with the measured ones; exit code 1 if a gating claim differs."""
     from longhaul.cli.terminal.progress import shown_progress
     from longhaul.laboratory import reproductions
+    from longhaul.orchestrator.system.extras import need
 
+    if options.output is not None:
+        # The pages have figures.
+        need("figures")
     use_cache = not options.no_cache
     progress = partial(shown_progress, options.target or "all", quiet=options.as_json, use_cache=use_cache)
     found = reproductions.reproduce(

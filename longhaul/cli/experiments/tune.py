@@ -69,9 +69,12 @@ def tune(options: TuneOptions) -> int:
     from longhaul.cli.terminal.progress import plan_progress
     from longhaul.laboratory import searches
     from longhaul.orchestrator.spec.yaml_text import document_text
+    from longhaul.orchestrator.system.extras import need
     from longhaul.orchestrator.system.files import check_places, write_whole
 
     check_places(options.output, options.heat_map)
+    if options.heat_map is not None:
+        need("figures")
     found = searches.tune(
         options.experiment, options.params, options.objective, sampler=options.sampler, trials=options.trials,
         over=options.over, confirm=options.confirm, set=options.changes or [], seed=options.seed,

@@ -14,7 +14,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +33,8 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.confinement import check_possible
 from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError, PlanError, nearest
+from longhaul.orchestrator.system.extras import EXTRAS, is_installed, remedy_for
+from longhaul.orchestrator.system.installation import PAGE
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from longhaul.orchestrator.system.units import format_size
 
@@ -201,22 +202,29 @@ def _mininet(where: str) -> Callable[[Settings], _Pieces]:
 
 def _hosts(settings: Settings) -> _Pieces:
     yield from open_backend("hosts", settings).check(compile_plan(load_experiment("quick")).runs[0])
-    found = find_spec("ansible_runner")
-    # An uninstalled package may leave an empty folder.
-    if found is None or found.origin is None:
-        yield "Ansible", "run `pip install --require-hashes -r requirements-hosts.lock`"
+    yield from _extra("hosts")
+
+
+def _extra(extra: str) -> _Pieces:
+    """The packages of an extra."""
+    if not is_installed(extra):
+        yield f"longhaul[{extra}], the packages for {EXTRAS[extra].purpose}", remedy_for(extra)
 
 
 def _service(settings: Settings) -> _Pieces:
-    return _writable(settings.home, "LONGHAUL_HOME")
+    yield from _extra("service")
+    yield from _writable(settings.home, "LONGHAUL_HOME")
 
 
 def _postgresql(settings: Settings) -> _Pieces:
     """The server that is set, or the programs that run one here."""
     from longhaul.orchestrator.database.connection import Database
 
+    missing = list(_extra("postgresql"))
+    yield from missing
     if not settings.database:
         yield from lacking("service")
+    if missing or not settings.database:
         return
     try:
         Database(settings.database).ask()
@@ -226,9 +234,7 @@ def _postgresql(settings: Settings) -> _Pieces:
 
 
 def _page(_: Settings) -> _Pieces:
-    from longhaul.api.static_page import BUILT
-
-    if not (BUILT / "index.html").is_file():
+    if not (PAGE / "index.html").is_file():
         yield "the web page", "run `make web`"
         yield from lacking("web")
 
@@ -269,6 +275,10 @@ _CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {
     "hosts": ("runs on physical hosts, and preparing hosts for them", _hosts),
     "service": ("`longhaul serve`, its database in SQLite", _service),
     "postgresql": ("the service's database in PostgreSQL", _postgresql),
+    "cluster": ("runs on several machines, through Dask", lambda _: _extra("cluster")),
+    "tuning": ("`longhaul tune` and `longhaul search`", lambda _: _extra("tuning")),
+    "figures": ("figures in SVG and PNG", lambda _: _extra("figures")),
+    "frames": ("frames of a result in Python", lambda _: _extra("frames")),
     "page": ("the web page of the service", _page),
     "prometheus": ("streaming runs to Prometheus while they are running", _prometheus),
     "containers": ("the lab in containers", _containers),

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from longhaul.orchestrator.system.extras import need
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -61,6 +63,7 @@ _STYLE: Any = {
 
 def style() -> AbstractContextManager[None]:
     """The style, while a figure is drawn."""
+    need("figures")
     import matplotlib as mpl
 
     return mpl.rc_context(_STYLE)

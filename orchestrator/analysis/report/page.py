@@ -23,12 +23,13 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.preview.describe import NO_ANSWER, control_text, unanswered
+from longhaul.orchestrator.system.extras import is_installed
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
 from longhaul.orchestrator.trace.records import Trace
 
 # Values in the whole page are kept to about this many, so that a page of a large sweep still opens.
 _MOST_POINTS, _LEAST_POINTS, _PAGE_POINTS = 2000, 100, 400_000
-# A figure takes a third of a second to draw; a page with more runs has none.
+# A figure takes a third of a second to draw; a page with more runs has none, nor has one without the packages for figures.
 _MOST_FIGURES = 24
 _TIME_DECIMALS, _VALUE_DECIMALS = 4, 3
 
@@ -37,11 +38,12 @@ def report_page(runs: Sequence[tuple[RunDocument, Run, Trace]]) -> str:
     """The page that shows these runs, in their order."""
     series = sum(3 * len(run.flows) + 1 for _, run, _ in runs)
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _PAGE_POINTS // max(1, series)))
+    figures = len(runs) <= _MOST_FIGURES and is_installed("figures")
     sections, data = [], []
     for index, (document, run, trace) in enumerate(runs):
         panels = run_panels(run, trace, points)
-        figure = draw_figure([(run, trace)], "svg") if len(runs) <= _MOST_FIGURES else None
-        shares = draw_distributions(run, trace) if len(runs) <= _MOST_FIGURES else None
+        figure = draw_figure([(run, trace)], "svg") if figures else None
+        shares = draw_distributions(run, trace) if figures else None
         sections.append(_section(index, document, run, panels, figure, shares))
         data.append(_chart_data(run, panels))
     names = dict.fromkeys(run.experiment for _, run, _ in runs)

@@ -8,6 +8,7 @@ from pathlib import Path
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.trace.records import Trace
 
@@ -17,11 +18,13 @@ _ENDINGS = (".html", ".svg", ".png")
 
 
 def ending_of(output: Path) -> str:
-    """The ending of a report's file name; PlanError if it is not supported."""
+    """The ending of a report's file name; PlanError if it is not supported, PackagesMissing for a picture without the packages for it."""
     ending = output.suffix.lower()
     if ending not in _ENDINGS:
         what = f"its ending is {ending!r}" if ending else "it has no ending"
         raise PlanError("writing the report to", str(output), what, f"use one of {', '.join(_ENDINGS)}")
+    if ending != ".html":
+        need("figures")
     return ending
 
 

@@ -10,8 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import optuna
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from longhaul.orchestrator.system.extras import need
+
+try:
+    import optuna
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+except ImportError:
+    need("tuning")
+    raise
 
 SAMPLERS = ("tpe", "random", "cmaes")
 BATCH = 4

@@ -6,3 +6,7 @@
 
 The database and the kept runs stay with the dispatcher; a worker has only a staging folder and a cache, so no result is lost with it.
 """
+
+from longhaul.orchestrator.system.extras import need
+
+need("cluster")

@@ -172,7 +172,7 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
     yield "x86-64", {"before": ["setarch", "i686"]}, "sandbox", "an x86-64 processor", "LONGHAUL_SERVER"
     yield "root", {"before": ["unshare", "--user", "--"]}, "mininet --in host", "root", "use --in guest"
     yield "page", {"before": covered(BUILT) if BUILT.is_dir() else []}, "page", "the web page", "make web"
-    yield "ansible", {"before": covered(ansible)}, "hosts", "Ansible", "requirements-hosts.lock"
+    yield "ansible", {"before": covered(ansible)}, "hosts", "longhaul[hosts]", "pip install"
     yield "policy", {}, "hosts", "the policy of hosts", "docs/hosts-operators.md"
     unreachable = {"LONGHAUL_DATABASE": "postgresql://lab:secret@127.0.0.1:1/lab"}
     yield (
