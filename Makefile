@@ -17,6 +17,8 @@ KERNEL_MB := 1900
 CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
 # An unfinished build is removed before the next one begins, so its space counts as free.
 kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACHE)/kernels/$$hash" ] || [ -e "$(CACHE)/kernels/.build-$$hash" ] || ./setup.sh --room "$(CACHE)" $(KERNEL_MB) 'building the guest kernel $1' 'set LONGHAUL_CACHE to a folder on a larger disk'
+# The release's kernel stays in use where `longhaul kernel install` put it.
+build-kernel = code=0; kmod/release/use.sh $1 || code=$$?; [ $$code != 1 ] || { { $(call kernel-room,$1); } && kmod/sandbox/build.sh $1 >/dev/null && kmod/sandbox/build-modules.sh $1 >/dev/null && code=0; }; [ $$code = 0 ]
 C_SOURCES := $(wildcard orchestrator/agent/*.[ch] orchestrator/agent/*/*.[ch] tests/stock/*.c)
 WEB := dashboards/web
 # make test: stages that mostly wait or use one processor, and assert no times, run three at a time, the longest first; the next
@@ -77,7 +79,7 @@ packages: #- install missing system packages
 	@touch $@
 
 agent: packages ## build the agent
-	@$(MAKE) --no-print-directory -s -C orchestrator/agent
+	@kmod/release/use.sh --agent || $(MAKE) --no-print-directory -s -C orchestrator/agent
 
 service: packages .venv/.stamp-service agent kernel web ## install what `longhaul serve`, `worker`, `tune` and `search` need, and build the page
 
@@ -113,13 +115,11 @@ sbom: .venv/.stamp #- write the bill of materials dist/sbom.cdx.json (CycloneDX)
 	@ls dist/sbom.cdx.json
 
 kernel: packages ## build the default guest kernel and the modules for it
-	@$(call kernel-room,$(firstword $(KERNELS)))
-	@kmod/sandbox/build.sh $(firstword $(KERNELS)) >/dev/null
-	@kmod/sandbox/build-modules.sh $(firstword $(KERNELS)) >/dev/null
+	@$(call build-kernel,$(firstword $(KERNELS)))
 
 kernels: packages ## build every guest kernel and the modules for each
 	@./setup.sh kernels
-	@for kernel in $(KERNELS); do $(call kernel-room,$$kernel) && kmod/sandbox/build.sh $$kernel >/dev/null && kmod/sandbox/build-modules.sh $$kernel >/dev/null || exit; done
+	@for kernel in $(KERNELS); do { $(call build-kernel,$$kernel); } || exit; done
 
 kernel-debug: packages #- build the debug kernel (KASAN, UBSAN, lockdep) and the modules for it
 	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null

@@ -21,12 +21,12 @@ def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[st
     # User-Mode Linux, which guests are, has no port to ARM64.
     if platform.machine() != "x86_64":
         return [_NO_PROCESSOR]
-    missing = []
     try:
         provide_agent(settings)
         provide_kernel(settings, kernel)
     except BackendError as error:
-        missing.append((f"an undamaged {error.subject} ({error.what})", error.hint))
+        return [(f"the release's {error.subject} ({error.what})", error.hint)]
+    missing = []
     if not agent.is_file():
         missing.append(("the agent", "run `longhaul agent build`"))
     if not (settings.kernel(kernel) / "linux").is_file():

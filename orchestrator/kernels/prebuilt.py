@@ -168,7 +168,7 @@ def install_wheel(settings: Settings, wheel: Path) -> Iterator[tuple[str, Path]]
         raise PlanError("installing kernels from", wheel.name, what, f"needed: {_needed(release)}")
     for version in found:
         yield f"kernel {version}", install_kernel(settings, version, parts)
-    if parts.has(AGENT_PART) and not AGENT.is_file() and install_agent(parts):
+    if install_agent(parts):
         yield "agent", AGENT
 
 

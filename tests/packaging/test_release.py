@@ -106,6 +106,9 @@ def test_a_kernel_wheel_is_installed_without_a_network(environment: Environment,
     assert printed.stdout.startswith("kernel 6.1: ")
     run = json.loads(environment.run("longhaul", "run", "quick", "--set", 'kernel="6.1"', "--json"))
     assert run["runs"][0]["kernel"].startswith("6.1.")
+    use = [str(FILES / "kmod/release/use.sh"), "6.1"]
+    start(use, FILES, LONGHAUL_CACHE=str(environment.cache))
+    assert subprocess.run(use, check=False).returncode == 1, "the kernel of this cache was built here"
     refused = environment.attempt("longhaul", "kernel", "install", FILES / "pyproject.toml")
     assert refused.returncode == 2
     assert "it is not a wheel" in refused.stderr
