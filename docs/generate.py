@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import typer
 from pydantic.fields import FieldInfo
@@ -26,6 +26,7 @@ from longhaul.orchestrator.live.metrics import RUN_METRICS, SERVICE_METRICS
 from longhaul.orchestrator.preview.topology_picture import as_svg, as_text, picture_of
 from longhaul.orchestrator.spec import model
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.field_reference import PARTS, default_of, meaning_of
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
@@ -35,25 +36,6 @@ from longhaul.topologies import CATALOG
 
 DOCS = Path(__file__).parent
 
-
-def _part(field: FieldInfo) -> type[model.Part] | None:
-    """The part of the format in a field, if any."""
-    found = (one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, model.Part))
-    return next(found, None)
-
-
-PARTS: tuple[tuple[str, type[model.Part]], ...] = (
-    ("The whole file", model.Experiment),
-    ("path", model.Path),
-    ("path.one_way", model.OneWay),
-    ("path.burst", model.Burst),
-    ("links", model.Link),
-    ("flows", model.Flow),
-    *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),
-    ("schedule", model.Change),
-    ("schedule.flows", model.FlowSettings),
-    ("expect", model.Expected),
-)
 
 EXIT_CODES = (
     (0, "done, and every expectation is met"),
@@ -168,10 +150,10 @@ def _experiment_format() -> Iterator[str]:
     yield (DOCS.parent / "orchestrator" / "experiments" / "path-change.yaml").read_text().rstrip()
     yield "```\n"
     for title, part in PARTS:
-        yield f"## {title}\n"
+        yield f"## {title or 'The whole file'}\n"
         if part is not model.Experiment and part.__doc__:
             yield f"{part.__doc__.strip()}\n"
-        rows = [(f"`{name}`", _default(field), _meaning(field)) for name, field in part.model_fields.items()]
+        rows = [(f"`{name}`", _shown_default(field), meaning_of(field)) for name, field in part.model_fields.items()]
         yield from _table(("field", "default", "meaning"), rows)
         yield ""
     yield "For the senders and receivers of flows, the names in `params` and `links`, and custom topologies, see [topologies.md](topologies.md).\n"
@@ -198,23 +180,9 @@ def _experiment_format() -> Iterator[str]:
     yield "[catalogues.md](catalogues.md) lists the measures for `expect`, the congestion controls and their parameters."
 
 
-def _meaning(field: FieldInfo) -> str:
-    """The field's description, with the bounds of one that is a plain number."""
-    bounds = {type(bound).__name__: bound for bound in field.metadata}
-    lowest = getattr(bounds.get("Ge"), "ge", None)
-    above, highest = getattr(bounds.get("Gt"), "gt", None), getattr(bounds.get("Le"), "le", None)
-    if highest is None:
-        return field.description or ""
-    return f"{field.description}; {f'above {above}' if lowest is None else lowest} to {highest}"
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "needed"
-    default: Any = field.get_default(call_default_factory=True)
-    if default is None or default in ([], {}, ""):
-        return ""
-    return f"`{'on' if default is True else 'off' if default is False else default}`"
+def _shown_default(field: FieldInfo) -> str:
+    default = default_of(field)
+    return default if default in ("", "needed") else f"`{default}`"
 
 
 def _command_line() -> Iterator[str]:
@@ -234,8 +202,8 @@ def _command_line() -> Iterator[str]:
     yield from _table(("code", "meaning"), EXIT_CODES)
     yield "\nResults go to standard output, everything else to standard error; with `--json` standard output is one document.\n"
     yield "## Completion and the manual\n"
-    yield "Tab completes verbs and options, in bash with the command below, in zsh and fish with their names in it; `longhaul --install-completion` installs it for all later shells:\n"
-    yield '    eval "$(_LONGHAUL_COMPLETE=source_bash longhaul)"\n'
+    yield "Tab completes verbs, options and names of experiments. In bash, and the same with zsh; in fish `longhaul completion fish | source`; `longhaul --install-completion` installs it for all later shells:\n"
+    yield '    eval "$(longhaul completion bash)"\n'
     yield "`man docs/longhaul.1` shows this page in a terminal; copied to a folder of manual pages, such as `/usr/local/share/man/man1`, it is `man longhaul`.\n"
     yield "## Settings\n"
     yield "Environment variables, read once at the start:\n"

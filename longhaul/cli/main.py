@@ -19,6 +19,8 @@ from longhaul.orchestrator.system.files import STANDARD_OUTPUT, standard_output
 
 # The module of each command: one verb, or a group of verbs.
 COMMANDS = {
+    "demo": "experiments.demo",
+    "new": "experiments.new",
     "run": "experiments.run",
     "plan": "experiments.plan",
     "compare": "experiments.compare",
@@ -26,6 +28,7 @@ COMMANDS = {
     "tune": "experiments.tune",
     "search": "experiments.search",
     "mininet": "experiments.mininet",
+    "explain": "experiments.explain",
     "list": "runs.list",
     "show": "runs.show",
     "log": "runs.log",
@@ -38,6 +41,7 @@ COMMANDS = {
     "backup": "runs.backup",
     "restore": "runs.restore",
     "doctor": "machine.doctor",
+    "completion": "machine.completion",
     "new-module": "machine.new_module",
     "modules": "machine.modules",
     "kernel": "machine.kernel",

@@ -37,7 +37,15 @@ from longhaul.orchestrator.spec.sweep import (
 )
 from longhaul.orchestrator.spec.topology import own_topology
 from longhaul.orchestrator.spec.user_modules import by_name, clashing, is_reference, own_controls, place_of
-from longhaul.orchestrator.spec.yaml_text import Document, Location, change_document, path_of, put, read_document
+from longhaul.orchestrator.spec.yaml_text import (
+    Document,
+    Location,
+    change_document,
+    parse_document,
+    path_of,
+    put,
+    read_document,
+)
 from longhaul.orchestrator.system.errors import Allowed, FieldProblem, NotFound, SpecError, allowed_instead
 from longhaul.orchestrator.system.settings import load_settings
 
@@ -120,6 +128,11 @@ def parse_experiment(
 ) -> Experiment:
     """The experiment in plain data, as it comes from JSON; SpecError."""
     return _load(Document(subject, deepcopy(dict(data))), overrides, own_code)
+
+
+def parse_text(text: str, subject: str) -> Experiment:
+    """The experiment in a text that is not a file yet; SpecError."""
+    return _load(parse_document(subject, text), ())
 
 
 def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[FieldProblem]:

@@ -36,6 +36,7 @@ LONGHAUL_GRAFANA_TOKEN   of a service account that may      no annotations of ru
 LONGHAUL_URL             address of this service for users  no links back to it
 LONGHAUL_HOSTS           the operator's host policy         hosts.yml in LONGHAUL_HOME
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
+LONGHAUL_HINTS           off: no hint after a result      on, on a terminal
 LONGHAUL_TOKEN           the token for that server; --token-env names another variable
 """
 
@@ -89,6 +90,8 @@ class Settings:
     confinement: bool = True
     # Whether parts of the release that wheels bring are used.
     prebuilt: bool = True
+    # Whether a result is followed by a hint on what to do next.
+    hints: bool = True
     database: str = ""
     most_queued: int = 20_000
     most_running: int = 10_000
@@ -149,6 +152,7 @@ def load_settings() -> Settings:
         user_code=user_code,
         confinement=confinement,
         prebuilt=_switch(environment, "LONGHAUL_PREBUILT", default=True),
+        hints=_switch(environment, "LONGHAUL_HINTS", default=True),
         database=environment.get("LONGHAUL_DATABASE", ""),
         dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),
         most_queued=_positive(environment, "LONGHAUL_MOST_QUEUED", 20_000),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.hints import show_hints
 from longhaul.cli.terminal.options import ExperimentOptions, JobsOption, JsonOption, MarkdownOption, NoCacheOption
 from longhaul.cli.terminal.output import Files, exit_code, show_result, with_numbers, write_summaries
 from longhaul.cli.terminal.service_options import (
@@ -96,6 +97,8 @@ def _run_here(options: RunOptions) -> int:
         write_report(with_numbers(result), options.report)
     if options.out is not None:
         _copy_runs(result, options.out)
+    if not options.as_json:
+        show_hints(result, options.experiment, reported=options.report is not None)
     return exit_code(result.runs)
 
 

@@ -39,7 +39,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("ping", "iputils-ping"),
     ),
     "programs": (("iperf3", "iperf3"),),
-    "tests": (("git", "git"), ("cpio", "cpio"), ("clang-format", "clang-format")),
+    "tests": (("git", "git"), ("cpio", "cpio"), ("clang-format", "clang-format"), ("zsh", "zsh"), ("fish", "fish")),
     "check": (("sparse", "sparse"), ("perl", "perl"), ("man", "man-db")),
     "stock": (
         ("qemu-system-x86_64", "qemu-system-x86"),
