@@ -31,7 +31,7 @@ class NewOptions:
     bandwidth: Annotated[str | None, typer.Option(metavar="RATE", help="The bottleneck's rate.")] = None
     rtt: Annotated[str | None, typer.Option(metavar="TIME", help="The round trip without a queue.")] = None
     buffer: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="What waits at the bottleneck at most; 1 BDP by default.")
+        str | None, typer.Option(metavar="SIZE", help="The largest queue at the bottleneck; 1 BDP by default.")
     ] = None
     controls: Annotated[
         str | None, typer.Option("--cc", metavar="CC,...", help="A flow for each of these congestion controls.")
@@ -42,7 +42,7 @@ class NewOptions:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the experiment is made of."""
+    """The values of the experiment."""
 
     bandwidth: str = "100 Mbit/s"
     rtt: str = "40 ms"
@@ -58,13 +58,13 @@ _QUESTIONS = {
     "controls": "congestion controls, a flow each (`longhaul list modules`)",
     "duration": "duration",
 }
-# Without a terminal these have to be given: nobody should get a path by accident.
+# A run without a terminal has to give these: a path is never chosen by accident.
 _NEEDED = {"bandwidth": "--bandwidth", "rtt": "--rtt", "controls": "--cc"}
 
 
 @command(app)
 def new(options: NewOptions) -> None:
-    """Write an experiment as a commented file that `longhaul run` accepts; on a terminal, what no option states is asked."""
+    """Write an experiment as a commented file that `longhaul run` accepts; on a terminal, it asks for values without an option."""
     from longhaul.orchestrator.system.files import write_whole
 
     file = options.file
@@ -120,7 +120,7 @@ about: {_quoted(f"{rivals} {verb} {answers.bandwidth} and {answers.rtt}.")}
 path:
   bandwidth: {_quoted(answers.bandwidth)}
   rtt: {_quoted(answers.rtt)}
-  # How much waits in front of the bottleneck: a part of the bandwidth-delay product (BDP), packets, KB or ms.
+  # The largest queue at the bottleneck: a part of the bandwidth-delay product (BDP), packets, KB or ms.
   buffer: {_quoted(answers.buffer)}
   # loss: 0.01 %          random loss; queue: fq_codel, pie, ... for another queue than drop-tail
 
