@@ -16,7 +16,7 @@ import pytest
 
 from longhaul.client import Client
 from tests.support.service import ROOT, Service
-from tests.support.terminal import run_in_terminal, watched_times, write_watched
+from tests.support.terminal import run_watched
 from tests.support.waiting import wait_for
 
 Event = tuple[str, str, dict[str, Any]]
@@ -280,10 +280,6 @@ def test_the_client_gives_the_samples_of_the_stream(service: Service, slow: str)
 
 
 def test_a_terminal_shows_the_charts_of_a_run_on_the_service(service: Service, tmp_path: Path) -> None:
-    words = ["run", str(write_watched(tmp_path)), "--watch", "--server", service.url]
-    code, output, drawn = run_in_terminal(*words, home=tmp_path / "home", LONGHAUL_TOKEN=service.tokens["run"])
-    assert code == 0, drawn
-    times = watched_times(drawn)
+    times = run_watched(tmp_path, "--server", service.url, LONGHAUL_TOKEN=service.tokens["run"])
     assert len(times) >= 2
     assert 0 < times[0] < times[-1] <= 60
-    assert "fidelity: " in output

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption, MarkdownOption, SideA, SideB
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
 from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
@@ -71,7 +72,9 @@ def compare(options: CompareOptions) -> int:
     from longhaul.laboratory.comparisons import compare_sides
 
     gates = options.gates or []
-    return _finish(compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least), options)
+    with in_words(f"comparing {options.a}"):
+        found = compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least)
+    return _finish(found, options)
 
 
 def _finish(comparison: Comparison, options: CompareOptions) -> int:

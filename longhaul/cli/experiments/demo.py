@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
-from longhaul.cli.terminal.options import JsonOption, NoCacheOption
+from longhaul.cli.terminal.options import JsonOption, NoCacheOption, WatchOption
 
 app = verb_app()
 
@@ -20,6 +20,7 @@ class DemoOptions:
 
     as_json: JsonOption = False
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None
+    watch: WatchOption = False
     no_cache: NoCacheOption = False
 
 
@@ -28,4 +29,12 @@ def demo(options: DemoOptions) -> int | None:
     """Run the demo: CUBIC against H-TCP over 622 Mbit/s and 300 ms, a few seconds, with a chart and a summary."""
     from longhaul.cli.experiments.run import RunOptions, run
 
-    return run(RunOptions(experiment="demo", as_json=options.as_json, report=options.report, no_cache=options.no_cache))
+    return run(
+        RunOptions(
+            experiment="demo",
+            as_json=options.as_json,
+            report=options.report,
+            no_cache=options.no_cache,
+            watch=options.watch,
+        )
+    )

@@ -13,7 +13,15 @@ import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.hints import show_hints
-from longhaul.cli.terminal.options import ExperimentOptions, JobsOption, JsonOption, MarkdownOption, NoCacheOption
+from longhaul.cli.terminal.in_words import in_words
+from longhaul.cli.terminal.options import (
+    ExperimentOptions,
+    JobsOption,
+    JsonOption,
+    MarkdownOption,
+    NoCacheOption,
+    WatchOption,
+)
 from longhaul.cli.terminal.output import Files, exit_code, show_result, with_numbers, write_summaries
 from longhaul.cli.terminal.service_options import (
     TOKEN_ENV,
@@ -43,7 +51,7 @@ class RunOptions(ExperimentOptions):
     markdown: MarkdownOption = None
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None
     no_cache: NoCacheOption = False
-    watch: Annotated[bool, typer.Option("--watch", help="Draw charts in the terminal while a run is running.")] = False
+    watch: WatchOption = False
     server: ServerOption = None
     token_env: TokenEnvOption = TOKEN_ENV
 
@@ -94,7 +102,8 @@ def _run_here(options: RunOptions) -> int:
     if options.report is not None and with_numbers(result):
         from longhaul.cli.terminal.output import write_report
 
-        write_report(with_numbers(result), options.report)
+        with in_words(f"drawing {options.report}"):
+            write_report(with_numbers(result), options.report)
     if options.out is not None:
         _copy_runs(result, options.out)
     if not options.as_json:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from longhaul.cli.terminal.commands import command, group_app
+from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption, KernelOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED, show_rows
 from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError
@@ -36,7 +37,9 @@ def build(options: BuildOptions) -> None:
     from longhaul.orchestrator.kernels.build import build_folder, build_modules
 
     folder = options.folder
-    typer.echo(build_modules(options.kernel) if folder is None else build_folder(options.kernel, folder.resolve()))
+    with in_words(f"building modules for {options.kernel}"):
+        built = build_modules(options.kernel) if folder is None else build_folder(options.kernel, folder.resolve())
+    typer.echo(built)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,10 @@ class CheckOptions:
 @command(app, "check")
 def check(options: CheckOptions) -> int:
     """Load each congestion control into a guest and move data with it over a lossy path; exit code 1 if one fails."""
-    rows = list(_checked([str(path) for path in options.paths or []], options.kernel))
+    rows: list[dict[str, Any]] = []
+    with in_words("trying congestion controls in guests", lambda: f"{len(rows)} done"):
+        for row in _checked([str(path) for path in options.paths or []], options.kernel):
+            rows.append(row)  # noqa: PERF402 (counted while it grows)
     if options.as_json:
         print(json.dumps(rows))
     else:

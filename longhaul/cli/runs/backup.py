@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 
 app = verb_app()
 
@@ -30,7 +31,8 @@ def backup(options: BackupOptions) -> None:
     from longhaul.orchestrator.system.settings import load_settings
     from longhaul.orchestrator.system.units import format_size
 
-    saved = back_up(Store(load_settings()), options.output)
+    with in_words(f"writing {options.output}"):
+        saved = back_up(Store(load_settings()), options.output)
     print(f"{saved.runs} runs in {options.output}, {format_size(saved.file_bytes)}")
     warn_of_damage(saved.damaged)
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import RunArgument
 
 app = verb_app()
@@ -42,4 +43,5 @@ def export(options: ExportOptions) -> None:
     """Export a kept run's trace, or the samples that are streamed while it runs: to Prometheus or as OpenMetrics."""
     from longhaul.orchestrator.live.export_run import export_run
 
-    export_run(options.run, options.to.value, options.output)
+    with in_words(f"exporting {options.run}"):
+        export_run(options.run, options.to.value, options.output)

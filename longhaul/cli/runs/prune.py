@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption, read_seconds
 from longhaul.orchestrator.system.errors import PlanError
 
@@ -42,7 +43,8 @@ def prune(options: PruneOptions) -> None:
     except ValueError as error:
         raise PlanError("reading --most", str(options.most), str(error)) from None
     older_s = None if options.older_than is None else read_seconds(options.older_than)
-    pruned = prune_runs(Store(load_settings()), older_s, most_bytes, dry=options.dry)
+    with in_words("reading and removing runs"):
+        pruned = prune_runs(Store(load_settings()), older_s, most_bytes, dry=options.dry)
     if options.as_json:
         print(json.dumps(asdict(pruned) | {"dry_run": options.dry}))
     else:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import RunsArgument
 from longhaul.cli.terminal.output import write_report
 
@@ -30,4 +31,5 @@ def report(options: ReportOptions) -> None:
     """Write a report of kept runs."""
     from longhaul.laboratory.kept_runs import kept_run
 
-    write_report([kept_run(run) for run in options.runs], options.output)
+    with in_words(f"drawing {options.output}"):
+        write_report([kept_run(run) for run in options.runs], options.output)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption, RunArgument
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
 
@@ -31,7 +32,8 @@ def rerun(options: RerunOptions) -> int:
     """Run a kept run again from its manifest; print that it is identical, or what differs (exit code 1)."""
     from longhaul.laboratory.kept_runs import rerun as run_again
 
-    again = run_again(options.run, original=options.original)
+    with in_words(f"running {options.run} again"):
+        again = run_again(options.run, original=options.original)
     then, now = again.kept_trace_sha256[:16], again["trace_sha256"][:16]
     if options.as_json:
         print(json.dumps(again.document))

@@ -10,6 +10,7 @@ import typer
 
 from longhaul.cli.runs.backup import warn_of_damage
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import in_words
 
 app = verb_app()
 
@@ -29,6 +30,7 @@ def restore(options: RestoreOptions) -> None:
     from longhaul.orchestrator.system.settings import load_settings
 
     store = Store(load_settings())
-    saved = restore_home(store, options.source)
+    with in_words(f"restoring {options.source}"):
+        saved = restore_home(store, options.source)
     print(f"{saved.runs} runs restored into {store.home}")
     warn_of_damage(saved.damaged)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.cli.terminal.in_words import counted
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED
 from longhaul.orchestrator.system.errors import LonghaulError, PlanError
@@ -52,11 +53,10 @@ def verify(options: VerifyOptions) -> int:
     settings = load_settings()
     store = Store(settings)
     ids = store.catalog.kept_ids() if options.run is None else [store.get(options.run)["run"]]
-    rows = [verification(run_id, store.states(run_id)) for run_id in ids]
+    rows = [verification(run_id, store.states(run_id)) for run_id in counted("reading every file", ids, "runs")]
     if options.repair:
-        for row in rows:
-            if row["state"] == "damaged":
-                _repair(store, row, settings)
+        for row in counted("running again", [row for row in rows if row["state"] == "damaged"], "damaged runs"):
+            _repair(store, row, settings)
     bad = [row for row in rows if row["state"] == "damaged"]
     if options.as_json:
         print(json.dumps({"ok": not bad, "runs": rows}))

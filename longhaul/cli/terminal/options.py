@@ -37,6 +37,7 @@ VersionOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 JobsOption = Annotated[int | None, typer.Option(min=1, help="Guests that run at a time; by default one per processor.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Run again what is kept already.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Draw charts in the terminal while a run is running.")]
 ExperimentArgument = Annotated[
     str,
     typer.Argument(

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import select
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -25,57 +21,13 @@ from longhaul.orchestrator.spec.load import load_experiment, parse_text
 from longhaul.results.result import Result
 from tests.support.command import longhaul
 from tests.support.folders import REPOSITORY
+from tests.support.terminal import Terminal
 
 if TYPE_CHECKING:
     from longhaul.results.source import TraceSource
 
 LONGHAUL = Path(sys.executable).parent / "longhaul"
 GIVEN = ("--bandwidth", "50 Mbit/s", "--rtt", "20ms", "--cc", "cubic,bbr,cubic")
-
-
-class Terminal:
-    """A command on a terminal of its own."""
-
-    def __init__(self, *words: str, cwd: Path, **environment: str) -> None:
-        path = f"{LONGHAUL.parent}:{os.environ['PATH']}"
-        known = {**os.environ, "PATH": path, "TERM": "dumb", "HOME": str(cwd), "LONGHAUL_HOME": str(cwd / "home")}
-        self._process, self._fd = pty.fork()
-        if self._process == 0:
-            os.chdir(cwd)
-            os.execvpe(words[0], words, {**known, **environment})
-        self.shown = ""
-
-    def wait_for(self, text: str) -> str:
-        """Everything shown since the last call, until the text appears."""
-        begin = len(self.shown)
-        deadline = time.monotonic() + 60
-        while text not in self.shown[begin:]:
-            assert time.monotonic() < deadline, self.shown[begin:]
-            if select.select([self._fd], [], [], 1)[0]:
-                self.shown += os.read(self._fd, 4096).decode(errors="replace").replace("\r\n", "\n")
-        return self.shown[begin:]
-
-    def type(self, text: str) -> None:
-        os.write(self._fd, text.encode())
-
-    def end(self) -> int:
-        """The exit code, after the rest of the output."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if select.select([self._fd], [], [], 1)[0]:
-                try:
-                    self.shown += os.read(self._fd, 4096).decode(errors="replace").replace("\r\n", "\n")
-                except OSError:
-                    # The other end is closed.
-                    break
-        return self.stop(0)
-
-    def stop(self, how: int = signal.SIGKILL) -> int:
-        """The exit code, after this signal."""
-        os.kill(self._process, how)
-        code = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
-        os.close(self._fd)
-        return code
 
 
 def test_new_writes_what_plan_accepts_and_replaces_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from longhaul.cli.terminal import in_words
 from longhaul.cli.terminal.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
 from longhaul.cli.terminal.progress import ProgressLines, Tally
 from longhaul.orchestrator.analysis.measures import summarise
@@ -186,3 +187,21 @@ def test_progress_shows_running_runs_and_the_remaining_time(monkeypatch: pytest.
     shown = console.file.getvalue()
     assert "5 of 24 runs, 9 s wall, about 9 s to go" in shown
     assert "run 4" in shown
+
+
+def test_work_that_lasts_is_reported_in_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(in_words, "_FIRST_S", 0.01)
+    monkeypatch.setattr(in_words, "_EVERY_S", 0.01)
+    printed = ""
+    for place in in_words.counted("reading every file", range(3), "runs"):
+        while f": {place} of 3 runs" not in printed:
+            time.sleep(0.01)
+            printed += capsys.readouterr().err
+    assert printed.startswith("reading every file, 0 s: 0 of 3 runs\n")
+
+
+def test_short_work_is_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(in_words.counted("reading every file", range(3), "runs")) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
