@@ -83,7 +83,8 @@ def collect(folder: Path, versions: Sequence[str], release: Release) -> None:
             raise BackendError(_ATTEMPT, path, "it is pinned, and not built here", _AGAIN)
     if {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()} == contents:
         return
-    with making(folder.parent) as new:
+    # Its lock is in the folder too, so that nothing appears next to it.
+    with making(folder.parent / "new") as new:
         for path, content in contents.items():
             target = new / folder.name / path
             target.parent.mkdir(parents=True, exist_ok=True)
