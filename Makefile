@@ -11,8 +11,10 @@ KERNELS := 6.12 6.1
 DEBUG_KERNEL := 6.12-debug
 # What requirements-service.lock has in addition to the core: the service with everything that it can use, also in images
 SERVICE_EXTRAS := service postgresql cluster tuning figures
-# The disk space that the first build needs at most, in MB, measured by make newcomer
+# The disk space that the first build needs at most, in MB, measured by make newcomer; that of the extras and of tests by du
 VENV_MB := 250
+SERVICE_MB := 350
+TESTS_MB := 1200
 KERNEL_MB := 1900
 CACHE := $${LONGHAUL_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/longhaul}
 # An unfinished build is removed before the next one begins, so its space counts as free.
@@ -71,10 +73,12 @@ packages: #- install missing system packages
 	@touch $@
 
 .venv/.stamp-service: requirements-service.lock .venv/.stamp-run
+	@[ -e $@ ] || ./setup.sh --room "$$PWD/.venv" $(SERVICE_MB) 'installing the packages of the service'
 	@$(PIP) --require-hashes -r requirements-service.lock || $(PIP_FAILED)
 	@touch $@
 
 .venv/.stamp: requirements-dev.lock .venv/.stamp-run
+	@[ -e $@ ] || ./setup.sh --room "$$PWD/.venv" $(TESTS_MB) 'installing the packages for tests'
 	@$(PIP) --require-hashes -r requirements-dev.lock || $(PIP_FAILED)
 	@touch $@
 
@@ -128,7 +132,7 @@ kernel-debug: packages #- build the debug kernel (KASAN, UBSAN, lockdep) and the
 demo: ## run the demo: cubic and htcp over 622 Mbit/s and 300 ms
 	@echo 'step 1 of 5: Debian packages (the first time about a minute, 230 MB)'
 	@$(MAKE) --no-print-directory packages
-	@echo 'step 2 of 5: Python packages into .venv (the first time about half a minute, 40 MB)'
+	@echo 'step 2 of 5: Python packages into .venv (the first time about half a minute, 30 MB)'
 	@$(MAKE) --no-print-directory -s .venv/.stamp-run
 	@echo 'step 3 of 5: the agent, which runs inside a guest (the first time a few seconds)'
 	@$(MAKE) --no-print-directory agent

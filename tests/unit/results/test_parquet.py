@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
+from longhaul.orchestrator.results.conversion import FORMATS
 from longhaul.orchestrator.results.parquet import encode_cells, write_columns
 from longhaul.orchestrator.results.parquet_reader import FAULTS, ParquetFile
 from longhaul.orchestrator.results.traces import FILE_NAMES, write_traces
@@ -151,3 +154,17 @@ def test_cells_are_texts_and_numbers_some_of_them_missing() -> None:
     assert read.to_pylist() == [dict(zip(names, row, strict=True)) for row in rows * 50]
     assert [str(field.type) for field in read.schema] == ["string", "int64", "double", "double"]
     assert pq.read_table(io.BytesIO(encode_cells(names, []))).num_rows == 0
+
+
+def test_csv_and_json_are_those_of_pyarrow(tmp_path: Path) -> None:
+    columns = {name: column for name, column in numbers(40_000).items() if column.dtype.kind == "u"}
+    file, mine, theirs = tmp_path / "a.parquet", tmp_path / "mine", tmp_path / "theirs"
+    write_columns(file, columns, group_rows=30_000)
+    FORMATS["csv"](file, mine)
+    pyarrow.csv.write_csv(pa.table(columns), theirs)
+    assert mine.read_bytes() == theirs.read_bytes()
+    FORMATS["json"](file, mine)
+    rows = [json.loads(line) for line in mine.read_text().splitlines()]
+    assert {name: [row[name] for row in rows] for name in columns} == {
+        name: column.tolist() for name, column in columns.items()
+    }
