@@ -86,5 +86,5 @@ def test_a_guest_that_cannot_keep_up_gives_no_numbers(carry: Carry) -> None:
     flows = [{"name": "one", "udp": "5 Gbit/s"}]
     (document,) = carry(REAL, path={"bandwidth": "5 Gbit/s", "rtt": "40 ms"}, flows=flows, duration="3 s")
     assert document["status"] == "failed"
-    assert document["error"]["error"] == "FidelityBroken"
+    assert document["error"]["error"] == "FidelityBroken", document["error"]
     assert "cpu budget" in document["error"]["what"]
