@@ -38,9 +38,9 @@ def sources_of(version: str, release: Release | None) -> Iterator[tuple[str, Pat
     kernel, modules = settings.kernel(version), settings.modules(version)
     if release is not None:
         kernel, modules = (settings.cache / part[version].folder for part in (release.kernels, release.modules))
-    for folder, command in ((kernel, "make kernels"), (modules, "make kernels")):
+    for folder in (kernel, modules):
         if not folder.is_dir():
-            raise BackendError(_ATTEMPT, f"kernel {version}", f"there is no {folder}", f"run `{command}`; {_AGAIN}")
+            raise BackendError(_ATTEMPT, f"kernel {version}", f"there is no {folder}", f"run `make kernels`; {_AGAIN}")
     for name in ("linux", "config", "manifest.json"):
         yield f"kernels/{kernel.resolve().name}/{name}", kernel / name
     for file in sorted((kernel / "modules").glob("*.ko")):
