@@ -70,7 +70,7 @@ class Family:
 
     def __init__(self, program: str) -> None:
         parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {program!r}])"
-        self._process = subprocess.Popen([sys.executable, "-c", parent], start_new_session=True)
+        self._process = subprocess.Popen([sys.executable, "-c", parent], process_group=0)
         self.until_s = float("inf")
         # The folder of its log.
         self.directory = Path()
