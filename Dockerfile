@@ -9,6 +9,7 @@
 #
 #	docker build --target runtime -t longhaul .
 #	docker build --target runtime -t longhaul --build-context kernels=FOLDER .	with built kernels in FOLDER/<hash>/
+#	docker build --target runtime -t longhaul --build-context kernels=build/parts .	with the release's, from `make parts`
 #	docker build --target runtime -t longhaul --build-context built-page=dashboards/web/dist .	with the page of `make web`
 
 ARG BASE=debian:bookworm-slim

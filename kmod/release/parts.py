@@ -9,7 +9,6 @@ release.lock (pin.py) pins.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from longhaul.orchestrator.kernels.release_lock import (
     kernel_inputs,
     modules_inputs,
     read_release,
+    write_part,
 )
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError
 from longhaul.orchestrator.system.installation import AGENT, agent_inputs
@@ -73,10 +73,8 @@ def collect(folder: Path, versions: Sequence[str], release: Release) -> None:
     found = [*agent_source(), *(one for version in versions for one in sources_of(version, release))]
     contents = {path: file.read_bytes() for path, file in found}
     for path, content in contents.items():
-        sha256 = hashlib.sha256(content).hexdigest()
-        if release.files.get(path) != sha256:
-            what = f"it has the hash {sha256[:12]}, not {release.files.get(path, 'none')[:12]} as release.lock pins"
-            raise BackendError(_ATTEMPT, path, what, _AGAIN)
+        if fault := release.find_fault(path, content):
+            raise BackendError(_ATTEMPT, path, f"it has {fault}", _AGAIN)
     pinned = [release.agent, *(part[version] for version in versions for part in (release.kernels, release.modules))]
     for path in (path for part in pinned if part is not None for path in release.files_of(part)):
         if path not in contents:
@@ -86,10 +84,7 @@ def collect(folder: Path, versions: Sequence[str], release: Release) -> None:
     # Its lock is in the folder too, so that nothing appears next to it.
     with making(folder.parent / "new") as new:
         for path, content in contents.items():
-            target = new / folder.name / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            target.chmod(0o755 if target.name in ("linux", AGENT.name) else 0o644)
+            write_part(new / folder.name / path, content)
         shutil.rmtree(folder, ignore_errors=True)
         (new / folder.name).rename(folder)
 

@@ -11,7 +11,6 @@ The release's kernel has no headers (`tree/`): building modules against it needs
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import zipfile
@@ -27,6 +26,7 @@ from longhaul.orchestrator.kernels.release_lock import (
     kernel_inputs,
     modules_inputs,
     read_release,
+    write_part,
 )
 from longhaul.orchestrator.system.errors import BackendError, PlanError, remedy
 from longhaul.orchestrator.system.installation import AGENT, FILES, IS_CHECKOUT, PREBUILT, agent_inputs
@@ -36,7 +36,6 @@ from longhaul.orchestrator.system.settings import Settings
 # Where parts are in a wheel's file.
 _IN_WHEEL = ".data/data/share/longhaul/prebuilt/"
 _ATTEMPT = "installing the release's"
-_PROGRAMS = ("linux", Path(AGENT_PART).name)
 
 
 class Parts(Protocol):
@@ -151,7 +150,7 @@ def install_agent(parts: Parts) -> bool:
         AGENT.parent.mkdir(parents=True, exist_ok=True)
         with locked(AGENT.parent / ".lock"):
             new = AGENT.with_name(f".new-{AGENT.name}")
-            _write(new, content)
+            write_part(new, content)
             new.replace(AGENT)
     except OSError as error:
         hint = remedy(error, "set LONGHAUL_CACHE to another folder")
@@ -214,8 +213,7 @@ def _install(cache: Path, part: Part, release: Release, parts: Parts, version: s
     with making(target.parent) as folder:
         for path in pinned:
             file = folder / target.name / path.removeprefix(f"{part.folder}/")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            _write(file, _checked(parts, path, release, hint))
+            write_part(file, _checked(parts, path, release, hint))
         # build-modules.sh takes no lock.
         if not target.is_dir():
             (folder / target.name).rename(target)
@@ -226,16 +224,9 @@ def _checked(parts: Parts, path: str, release: Release, hint: str) -> bytes:
     if not parts.has(path):
         raise BackendError(_ATTEMPT, path, f"{parts.name} does not have it", hint)
     content = parts.read(path)
-    found = hashlib.sha256(content).hexdigest()
-    if found != release.files.get(path):
-        what = f"its content in {parts.name} has the hash {found[:12]}, not {release.files.get(path, 'none')[:12]} as release.lock pins"
-        raise BackendError(_ATTEMPT, path, what, hint)
+    if fault := release.find_fault(path, content):
+        raise BackendError(_ATTEMPT, path, f"its content in {parts.name} has {fault}", hint)
     return content
-
-
-def _write(file: Path, content: bytes) -> None:
-    file.write_bytes(content)
-    file.chmod(0o755 if file.name.endswith(_PROGRAMS) else 0o644)
 
 
 def _point(link: Path, part: Part) -> None:

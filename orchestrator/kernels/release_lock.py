@@ -57,6 +57,18 @@ class Release:
         """The SHA-256 of each file of a part."""
         return {path: sha256 for path, sha256 in self.files.items() if path.startswith(f"{part.folder}/")}
 
+    def find_fault(self, path: str, content: bytes) -> str | None:
+        """The difference between a file's content and the pinned one, in words; None if there is none."""
+        found, pinned = hashlib.sha256(content).hexdigest(), self.files.get(path, "none")
+        return None if found == pinned else f"the hash {found[:12]}, not {pinned[:12]} as release.lock pins"
+
+
+def write_part(file: Path, content: bytes) -> None:
+    """Write a file of a part, with the permissions of a program or of data."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    file.chmod(0o755 if file.name.endswith(("linux", AGENT_FILE)) else 0o644)
+
 
 def read_release(lock: Path = LOCK) -> Release:
     """The pinned release; an installation without the file pins nothing."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import httpx
+import yaml
 
-from longhaul.orchestrator.system.installation import AGENT, PAGE
+from longhaul.orchestrator.system.installation import AGENT, FILES, PAGE
 from longhaul.orchestrator.system.settings import load_settings
 from tests.packaging.conftest import Environment, start
 from tests.support.service import Service
@@ -63,6 +65,21 @@ def test_modules_for_hosts_are_packed_from_it(environment: Environment, tmp_path
     code = "import sys; from pathlib import Path; from longhaul.orchestrator.execution import deployment as d; print(d._packed_sources(Path(sys.argv[1])).name, (d.PLAYBOOKS / 'endpoints.yml').is_file())"
     version = environment.run("longhaul", "--version").removeprefix("longhaul ")
     assert environment.run("python", "-c", code, tmp_path) == f"longhaul-{version}.tar True"
+
+
+def test_the_action_installs_a_wheel_and_builds_nothing(wheel: Path, tmp_path: Path) -> None:
+    (step,) = (
+        one for one in yaml.safe_load((FILES / "action.yml").read_text())["runs"]["steps"] if one["name"] == "Set up"
+    )
+    path = tmp_path / "path"
+    settings = {"ACTION": str(FILES), "SERVER": "", "WHEEL": str(wheel), "GITHUB_PATH": str(path)}
+    settings |= {"RUNNER_TEMP": str(tmp_path), "LONGHAUL_CACHE": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin"}
+    start(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], tmp_path, **settings)
+    longhaul = Path(path.read_text().strip()) / "longhaul"
+    start([str(longhaul), "run", "quick"], tmp_path, **settings, LONGHAUL_HOME=str(tmp_path / "home"))
+    assert [
+        row["origin"] for row in json.loads(start([str(longhaul), "kernel", "list", "--json"], tmp_path, **settings))
+    ] == ["release"]
 
 
 def test_ansible_finds_roles_and_modules_where_they_are_installed(environment: Environment, tmp_path: Path) -> None:

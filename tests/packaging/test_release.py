@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -52,6 +54,24 @@ def test_the_wheels_have_the_pinned_parts_and_the_bytes_of_the_build(wheel: Path
         for path in pinned:
             assert archive.read(inside[path]) == (cache / path).read_bytes(), path
     assert zipfile.ZipFile(wheel).read(f"longhaul-0.1.0.data/data{_PREBUILT}agent/longhaul-agent") == AGENT.read_bytes()
+
+
+def test_an_image_takes_the_pinned_parts_and_refuses_others(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    start([sys.executable, "-m", "kmod.release.parts", str(parts), "6.12"], FILES)
+    words = [str(FILES / "playbooks/containers/kernels.sh"), str(parts)]
+    start([*words, str(tmp_path / "image"), "6.12"], FILES, LONGHAUL_CACHE=str(tmp_path / "unused"))
+    kernel = RELEASE.kernels["6.12"]
+    for path, sha256 in (RELEASE.files_of(kernel) | RELEASE.files_of(RELEASE.modules["6.12"])).items():
+        assert hashlib.sha256((tmp_path / "image" / path).read_bytes()).hexdigest() == sha256
+    assert (tmp_path / "image/kernels/current-6.12/linux").is_file()
+    with (parts / kernel.folder / "config").open("a") as config:
+        config.write("more\n")
+    refused = subprocess.run(
+        [*words, str(tmp_path / "other"), "6.12"], cwd=FILES, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 1
+    assert "is not what release.lock pins; run `make parts` again" in refused.stderr
 
 
 def test_a_run_of_a_wheel_is_that_of_a_checkout(environment: Environment, tmp_path: Path) -> None:

@@ -53,6 +53,9 @@ class LiveCharts:
         self._shown: int | None = None
         self._title, self._length_s = "", 0.0
         self._series: dict[tuple[str, str], list[tuple[Ints, Floats]]] = {}
+        # Counts the events; a frame without a new one is the frame before.
+        self._taken = 0
+        self._drawn: tuple[tuple[int, int, int], Text | None] = (0, 0, 0), None
         self._over = threading.Event()
         self._lock = threading.Lock()
 
@@ -79,24 +82,29 @@ class LiveCharts:
 
     def charts(self, lines: int) -> Text | None:
         """The charts, in so many lines at most; None before the first sample."""
+        width = min(self._console.width, _WIDEST)
         with self._lock:
-            panels = list(self._panels())
-            title, length_s = self._title, self._length_s
-        if not panels:
+            if (frame := (self._taken, lines, width)) != self._drawn[0]:
+                self._drawn = frame, self._draw(lines, width)
+            return self._drawn[1]
+
+    def _draw(self, lines: int, width: int) -> Text | None:
+        if not (panels := list(self._panels())):
             return None
         room = lines - 1
         most = max(1, room // (_FEWEST_ROWS + _LINES_OF_STRIP))
         panels = panels[:most]
         rows = max(_FEWEST_ROWS, min(ROWS, room // len(panels) - _LINES_OF_STRIP))
-        width = min(self._console.width, _WIDEST)
         colour = self._console.color_system is not None
-        return Text(f"{title}\n").append_text(panel_charts(panels, length_s, width, colour=colour, rows=rows))
+        charts = panel_charts(panels, self._length_s, width, colour=colour, rows=rows)
+        return Text(f"{self._title}\n").append_text(charts)
 
     def _show_next(self) -> None:
         if self._shown is not None or not self._running:
             return
         self._shown, watched = next(iter(self._running.items()))
         self._title, self._length_s, self._series = watched.title, watched.length_s, {}
+        self._taken += 1
         self._over = threading.Event()
         threading.Thread(target=self._follow, args=(watched, self._over), name="watch", daemon=True).start()
 
@@ -110,6 +118,7 @@ class LiveCharts:
                     self._take(watched, event)
 
     def _take(self, watched: _Watched, event: LiveEvent) -> None:
+        self._taken += 1
         if event.kind == "begin":
             self._series = {}
         elif event.kind == "samples":
