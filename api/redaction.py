@@ -6,6 +6,7 @@ with the request's id, and the caller gets a general error.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -24,8 +25,10 @@ class Outward:
         self._database = lab.store.database
         settings = lab.settings
         # If two settings name the same folder, the later one is used.
+        # Unchanged if the user has no home.
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111
         named = {
-            Path.home(): "HOME",
+            **({home: "HOME"} if home.is_absolute() else {}),
             Path(tempfile.gettempdir()): "TMPDIR",
             Path(sys.prefix): "Python",
             FILES: "Longhaul",

@@ -161,7 +161,7 @@ class Guests:
         """A guest whose root is `directory`/guest, under its guard, and confined if a fence is given."""
         guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
         command = [
-            str(self._settings.kernel(kernel) / "linux"),
+            str(self._checked_kernel(kernel)),
             f"mem={memory_mb}M",
             "root=/dev/root",
             "rootfstype=hostfs",
@@ -237,6 +237,16 @@ class Guests:
             return self._user_modules[key]
         ours = self._settings.modules(run.kernel) / f"{module.name}.ko"
         return ours if ours.is_file() else self._settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"
+
+    def _checked_kernel(self, version: str) -> Path:
+        """The program of a guest kernel, which has the content that its manifest names: a run's id says which kernel it had."""
+        folder = self._settings.kernel(version).resolve()
+        pinned = json.loads((folder / "manifest.json").read_text())["files"]["linux"]
+        if (found := self.hash(folder / "linux")) != pinned:
+            what = f"{folder}/linux has the hash {found[:12]}, not {pinned[:12]} as its manifest says"
+            hint = f"delete that folder, and run `longhaul kernel build {version}`"
+            raise BackendError("starting", f"kernel {version}", what, hint)
+        return folder / "linux"
 
     def hash(self, file: Path) -> str:
         """The SHA-256 of a file, as 64 hexadecimal digits."""

@@ -26,6 +26,9 @@ def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[st
         provide_kernel(settings, kernel)
     except BackendError as error:
         return [(f"the release's {error.subject} ({error.what})", error.hint)]
+    except PermissionError as error:
+        # A cache of another user, whose umask hides it.
+        return [(f"permission to read {error.filename}", "set LONGHAUL_CACHE to a folder that this user can read")]
     missing = []
     if not agent.is_file():
         missing.append(("the agent", "run `longhaul agent build`"))
@@ -33,6 +36,11 @@ def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[st
         missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
     elif not (settings.modules(kernel) / "lh_trace.ko").is_file():
         missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
+    for file in (agent, settings.kernel(kernel) / "linux"):
+        # False also for a file system that is mounted noexec.
+        if file.is_file() and not os.access(file, os.X_OK):
+            hint = "mount its file system exec; LONGHAUL_CACHE puts the cache elsewhere"
+            missing.append((f"permission to execute {file}", hint))
     memory = settings.guest_memory_dir
     if not (memory.is_dir() and os.access(memory, os.W_OK | os.X_OK)):
         missing.append(

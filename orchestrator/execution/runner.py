@@ -31,6 +31,7 @@ from longhaul.orchestrator.system.errors import (
     LonghaulError,
     RunTimedOut,
     TraceError,
+    refusal,
     remedy,
 )
 
@@ -159,8 +160,7 @@ def _system_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what, named = error.strerror or str(error), str(error.filename or "")
+        named = str(error.filename or "")
         own = not named or Path(named).is_relative_to(directory)
         hint = remedy(error, "set LONGHAUL_HOME to another folder" if own else "")
-        text = f"{named}: {what}" if named else what
-        raise BackendError("running in", str(directory), text, hint) from error
+        raise BackendError("running in", str(directory), refusal(error), hint) from error

@@ -152,10 +152,13 @@ def _vermagic(module: Path) -> str:
 
 def kernels_in_cache(settings: Settings) -> list[dict[str, Any]]:
     """One row per kernel in the cache: its origin, whether runs use it, and whether modules can be built against it."""
-    release = read_release()
+    release, kernels = read_release(), settings.cache / "kernels"
+    if kernels.is_dir() and not os.access(kernels, os.R_OK | os.X_OK):
+        hint = "set LONGHAUL_CACHE to a folder that this user can read"
+        raise BackendError("listing kernels in", str(kernels), "Permission denied", hint)
     current = {settings.kernel(version).resolve() for version in known_kernels()}
     rows = []
-    for manifest in sorted((settings.cache / "kernels").glob("[!.]*/manifest.json")):
+    for manifest in sorted(kernels.glob("[!.]*/manifest.json")):
         folder = manifest.parent
         if folder.is_symlink():
             continue

@@ -28,7 +28,7 @@ from longhaul.orchestrator.kernels.release_lock import (
     read_release,
     write_part,
 )
-from longhaul.orchestrator.system.errors import BackendError, PlanError, remedy
+from longhaul.orchestrator.system.errors import BackendError, PlanError, refusal, remedy
 from longhaul.orchestrator.system.installation import AGENT, FILES, IS_CHECKOUT, PREBUILT, agent_inputs
 from longhaul.orchestrator.system.locks import locked, making
 from longhaul.orchestrator.system.settings import Settings
@@ -136,7 +136,7 @@ def install_kernel(settings: Settings, version: str, parts: Parts) -> Path:
             _remember(settings, version, kernel, modules)
     except OSError as error:
         hint = remedy(error, "set LONGHAUL_CACHE to another folder")
-        raise BackendError(_ATTEMPT, f"kernel {version}", f"{error.filename}: {error.strerror}", hint) from error
+        raise BackendError(_ATTEMPT, f"kernel {version}", refusal(error), hint) from error
     return settings.cache / kernel.folder
 
 
@@ -154,7 +154,7 @@ def install_agent(parts: Parts) -> bool:
             new.replace(AGENT)
     except OSError as error:
         hint = remedy(error, "set LONGHAUL_CACHE to another folder")
-        raise BackendError(_ATTEMPT, "agent", f"{error.filename}: {error.strerror}", hint) from error
+        raise BackendError(_ATTEMPT, "agent", refusal(error), hint) from error
     return True
 
 

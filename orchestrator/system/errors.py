@@ -316,6 +316,12 @@ def remedy(error: OSError, elsewhere: str = "") -> str:
     return f"{known}, or {elsewhere}" if known and elsewhere and error.errno in _DEPENDS_ON_PLACE else known
 
 
+def refusal(error: OSError) -> str:
+    """The refusal of the operating system, with the file if it names one."""
+    what = error.strerror or str(error)
+    return what if error.filename is None else f"{error.filename}: {what}"
+
+
 def sentence(error: ErrorParts) -> str:
     """An error of a document as one sentence."""
     about = " ".join(filter(None, (error["attempting"], error["subject"])))

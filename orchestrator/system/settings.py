@@ -165,7 +165,7 @@ def load_settings() -> Settings:
         prometheus=_prometheus(environment),
         grafana=_grafana(environment),
         url=_address(environment, "LONGHAUL_URL"),
-        hosts_file=Path(named).expanduser().absolute() if (named := environment.get("LONGHAUL_HOSTS")) else None,
+        hosts_file=_expanded("LONGHAUL_HOSTS", named) if (named := environment.get("LONGHAUL_HOSTS")) else None,
     )
 
 
@@ -252,10 +252,18 @@ def secret(variable: str) -> str:
 
 def _folder(environment: Mapping[str, str], name: str, base: str, below_home: str) -> Path:
     if named := environment.get(name):
-        return Path(named).expanduser().absolute()
+        return _expanded(name, named)
     # The XDG rule: a base folder that is not absolute is ignored.
     xdg = Path(environment.get(base) or "")
-    return (xdg if xdg.is_absolute() else Path.home() / below_home) / "longhaul"
+    return (xdg if xdg.is_absolute() else _expanded(name, "~") / below_home) / "longhaul"
+
+
+def _expanded(name: str, written: str) -> Path:
+    try:
+        return Path(written).expanduser().absolute()
+    except RuntimeError as error:
+        what = f"user {os.getuid()} has no home folder: HOME is not set, and the machine does not know the user"
+        raise PlanError("reading setting", name, what, f"set {name}, or HOME, to a folder") from error
 
 
 def _positive(environment: Mapping[str, str], name: str, default: int) -> int:
@@ -287,6 +295,6 @@ def _switch(environment: Mapping[str, str], name: str, *, default: bool) -> bool
 
 def _guest_memory(environment: Mapping[str, str]) -> Path:
     if named := environment.get("LONGHAUL_GUEST_MEMORY"):
-        return Path(named).expanduser().absolute()
+        return _expanded("LONGHAUL_GUEST_MEMORY", named)
     shared = Path("/dev/shm")  # noqa: S108 (the kernel puts RAM into an unnamed file there)
     return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())

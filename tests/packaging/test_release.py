@@ -92,6 +92,23 @@ def test_a_run_of_a_wheel_is_that_of_a_checkout(environment: Environment, tmp_pa
     assert [(row["origin"], row["current"], row["headers"]) for row in listed] == [("release", True, False)]
 
 
+def test_a_kernel_that_was_changed_in_the_cache_runs_nothing(environment: Environment) -> None:
+    environment.run("longhaul", "run", "quick")
+    (kernel,) = environment.cache.glob("kernels/[!.c]*/linux")
+    content = bytearray(kernel.read_bytes())
+    content[len(content) // 3] ^= 1
+    kernel.write_bytes(content)
+    again = ("longhaul", "run", "quick", "--seed", "2")
+    refused = environment.attempt(*again)
+    assert refused.returncode == 4
+    printed = " ".join(refused.stdout.split())
+    assert f"{kernel} has the hash " in printed
+    assert "delete that folder, and run `longhaul kernel build 6.12`" in printed
+    shutil.rmtree(kernel.parent)
+    environment.run("longhaul", "kernel", "build", "6.12")
+    environment.run(*again)
+
+
 def test_the_kernel_of_the_release_has_no_headers_and_the_error_names_the_command_that_builds_them(
     environment: Environment, tmp_path: Path
 ) -> None:

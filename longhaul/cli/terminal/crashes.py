@@ -8,6 +8,7 @@ the process with some other code, the command line does not start (`check_room`)
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sys
@@ -65,6 +66,8 @@ def _write(text: str) -> Path | None:
 def _folders() -> Iterator[Path]:
     from longhaul.orchestrator.system.settings import cache_folder, home_folder
 
-    yield home_folder() / "logs"
-    yield cache_folder() / "logs"
+    for folder in (home_folder, cache_folder):
+        # A user without a home has neither, unless the environment names them.
+        with contextlib.suppress(LonghaulError):
+            yield folder() / "logs"
     yield Path(tempfile.gettempdir())

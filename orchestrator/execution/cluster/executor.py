@@ -53,6 +53,7 @@ from longhaul.orchestrator.system.errors import (
     NotFound,
     ResultsError,
     WorkerLost,
+    refusal,
 )
 from longhaul.orchestrator.system.settings import Settings
 
@@ -360,8 +361,9 @@ def _reading(claim: Claim) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"{error.filename}: {error.strerror or error}"
-        raise BackendError("reading the artefacts of", f"run {claim.run_id}", what, "see `longhaul doctor`") from error
+        raise BackendError(
+            "reading the artefacts of", f"run {claim.run_id}", refusal(error), "see `longhaul doctor`"
+        ) from error
 
 
 def _document(claim: Claim, error: LonghaulError) -> RunDocument:

@@ -25,7 +25,7 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.outbox import Outbox
 from longhaul.orchestrator.results.staging import Staging
-from longhaul.orchestrator.system.errors import BackendError, LonghaulError, RunCancelled, remedy
+from longhaul.orchestrator.system.errors import BackendError, LonghaulError, RunCancelled, refusal, remedy
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 
@@ -120,7 +120,7 @@ def run_order(order: Order) -> Parcel:
     except LonghaulError as error:
         return Parcel("failed", worker.address, document=failed_document(run, order.claim.run_id, error))
     except OSError as error:
-        what = f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error} on {worker.address}"
+        what = f"{refusal(error)} on {worker.address}"
         fault = BackendError("running", f"run {order.claim.run_id}", what, remedy(error))
         return Parcel("failed", worker.address, document=failed_document(run, order.claim.run_id, fault))
 

@@ -161,6 +161,14 @@ def strips() -> Iterator[tuple[str, dict[str, Any], str, str, str]]:
     )
     noexec = {"before": mounted("mount -t tmpfs -o noexec none /mnt"), "LONGHAUL_GUEST_MEMORY": "/mnt"}
     yield "exec", noexec, "sandbox", "a /mnt without noexec", "set LONGHAUL_GUEST_MEMORY"
+    remounted = f"mount --bind '{AGENT.parent}' '{AGENT.parent}' && mount -o remount,bind,noexec '{AGENT.parent}'"
+    yield (
+        "exec of programs",
+        {"before": mounted(remounted)},
+        "sandbox",
+        f"permission to execute {AGENT}",
+        "mount its file system exec",
+    )
     yield "ptrace", {"forbidden": PTRACE}, "sandbox", "no ptrace", "kernel.yama.ptrace_scope=1"
     yield (
         "mount",

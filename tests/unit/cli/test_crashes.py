@@ -23,6 +23,8 @@ from tests.support.command import longhaul
 from tests.support.damage import keep
 
 HERE = [sys.executable, "-m", "longhaul"]
+# A user whom the machine does not know, without privileges.
+APART = ["unshare", "--user", "--map-user=54321", "--map-group=54321", "--"]
 
 
 @pytest.fixture
@@ -38,6 +40,35 @@ def change(store: Store, statement: str) -> None:
     with database:
         database.execute(statement)
     database.close()
+
+
+def test_a_user_without_a_home_is_asked_for_a_folder(tmp_path: Path) -> None:
+    """As in a container with any user id."""
+    for settings, named in (
+        ({}, "LONGHAUL_HOME"),
+        ({"LONGHAUL_HOME": str(tmp_path)}, "LONGHAUL_CACHE"),
+        ({"LONGHAUL_HOME": "~/lab"}, "LONGHAUL_HOME"),
+    ):
+        command = [*APART, *HERE, "run", "quick"]
+        done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"longhaul: reading setting {named}: user 54321 has no home folder: HOME is not set, and the machine does not know "
+            f"the user; set {named}, or HOME, to a folder\n"
+        )
+
+
+def test_the_cache_of_another_user_is_named(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (cache / "kernels").mkdir(parents=True)
+    (cache / "kernels").chmod(0)
+    settings = {"HOME": str(tmp_path), "LONGHAUL_CACHE": str(cache)}
+    command = [*APART, *HERE, "kernel", "list"]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        4,
+        f"longhaul: listing kernels in {cache}/kernels: Permission denied; set LONGHAUL_CACHE to a folder that this user can read\n",
+    )
 
 
 def test_an_unexpected_error_exits_with_4_and_writes_its_traceback_to_a_file(store: Store) -> None:
