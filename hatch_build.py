@@ -8,7 +8,7 @@
 PREFIX is the environment that the wheel is installed into. Build products in the working copy are left out, so that the same commit
 gives the same wheel; orchestrator/system/installation.py finds the files again.
 
-With build/parts the wheel is for x86-64 Linux with the glibc that its programs need. Without, as from a source distribution, it is for
+With build/parts the wheel is for x86-64 Linux: its programs are linked statically. Without, as from a source distribution, it is for
 every machine, which builds kernel and agent itself.
 """
 
@@ -38,8 +38,8 @@ _ELSEWHERE = {
 }
 # Bash finds a completion by the name of its command.
 _NAMES = {"longhaul.bash-completion": "longhaul"}
-# SHT_GNU_verneed of elf(5).
-_VERNEED = 0x6FFFFFFE
+# PT_INTERP of elf(5).
+_INTERPRETER = 3
 # Code that only generates files that are included.
 _LEFT_OUT = ("dashboards/grafana/boards",)
 
@@ -85,36 +85,22 @@ def prebuilt_files(parts: Path) -> dict[str, str]:
 
 
 def wheel_tag(programs: Iterable[Path]) -> str:
-    """The tag of a wheel for any Python on x86-64 Linux, with the lowest glibc that has every symbol of its programs."""
-    needed = max((version for file in programs for version in glibc_versions(file.read_bytes())), default=(2, 17))
-    return f"py3-none-manylinux_{needed[0]}_{needed[1]}_x86_64"
+    """The tag of a wheel for any Python on x86-64 Linux; ValueError if a program needs a library of the machine."""
+    for file in programs:
+        if needs_loader(file.read_bytes()):
+            raise ValueError(
+                f"building the wheel: {file} is not linked statically, so the wheel would run on few machines"
+            )
+    return "py3-none-manylinux_2_17_x86_64"
 
 
-def glibc_versions(elf: bytes) -> Iterator[tuple[int, int]]:
-    """The versions of glibc's symbols that a 64-bit ELF file needs: none if it is static, or no such file.
-
-    The sections are those of elf(5): .gnu.version_r lists the files that it links to, each with a list of versions.
-    """
-    if elf[:5] != b"\x7fELF\x02":
-        return
-    (offset,) = struct.unpack_from("<Q", elf, 0x28)
-    size, count = struct.unpack_from("<HH", elf, 0x3A)
-    # Of each section: type, place in the file, and the section of its names.
-    sections = [struct.unpack_from("<4xI16xQ8xI", elf, offset + size * index) for index in range(count)]
-    for kind, start, names in sections:
-        if kind != _VERNEED:
-            continue
-        strings, file_at, more_files = sections[names][1], start, True
-        while more_files:
-            versions, first, next_file = struct.unpack_from("<2xH4xII", elf, file_at)
-            at = file_at + first
-            for _ in range(versions):
-                name, next_version = struct.unpack_from("<8xII", elf, at)
-                text = elf[strings + name : elf.index(b"\0", strings + name)].decode()
-                if text.startswith("GLIBC_2."):
-                    yield 2, int(text.split(".")[1])
-                at += next_version
-            more_files, file_at = bool(next_file), file_at + next_file
+def needs_loader(content: bytes) -> bool:
+    """Whether a file is a program that the loader of dynamic libraries starts: a 64-bit ELF file with a segment PT_INTERP, of elf(5)."""
+    if content[:5] != b"\x7fELF\x02":
+        return False
+    (offset,) = struct.unpack_from("<Q", content, 0x20)
+    size, count = struct.unpack_from("<HH", content, 0x36)
+    return any(struct.unpack_from("<I", content, offset + size * index) == (_INTERPRETER,) for index in range(count))
 
 
 def _sources(root: Path) -> Iterator[Path]:

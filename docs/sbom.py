@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from longhaul.orchestrator.kernels.release_lock import kernel_patches
+
 ROOT = Path(__file__).resolve().parents[1]
 _ITSELF = "longhaul (pyproject.toml)"
 _LOCKS = {
@@ -181,18 +183,17 @@ def _installed() -> dict[str, str]:
 
 
 def kernels(itself: Part) -> list[Part]:
-    """A source may be made into more than one kernel; the patches are the same for all."""
-    folder = ROOT / "kmod/sandbox"
+    """A source may be made into more than one kernel."""
     installed = _installed()
-    patches = [
-        {"type": "unofficial", "diff": {"url": f"kmod/sandbox/patches/{patch.name}"}}
-        for patch in sorted((folder / "patches").glob("*.patch"))
-    ]
     found: dict[str, Part] = {}
-    for row in (folder / "kernel.lock").read_text().splitlines():
+    for row in (ROOT / "kmod/sandbox/kernel.lock").read_text().splitlines():
         if row.strip() and not row.startswith("#"):
             _, package, release = row.split()[:3]
             version = installed.get(package, release)
+            patches = [
+                {"type": "unofficial", "diff": {"url": str(patch.relative_to(ROOT))}}
+                for patch in kernel_patches(release)
+            ]
             reference = f"pkg:deb/debian/{package}@{quote(version)}"
             more = {
                 "licenses": [{"expression": "GPL-2.0-only WITH Linux-syscall-note"}],

@@ -1,4 +1,4 @@
-"""Builds the wheel of one more guest kernel, as longhaul_kernel_6_1-VERSION-py3-none-manylinux_2_34_x86_64.whl.
+"""Builds the wheel of one more guest kernel, as longhaul_kernel_6_1-VERSION-py3-none-manylinux_2_17_x86_64.whl.
 
     python -m kmod.release.kernel_wheel PARTS FOLDER TIME       PARTS: what parts.py collected for one kernel
 

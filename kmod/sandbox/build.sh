@@ -9,7 +9,8 @@
 #	$LONGHAUL_CACHE/kernels/current-<version> -> <hash>
 #
 # The folder's name is the hash of everything that determines the kernel: row of kernel.lock, source archive, fragments,
-# patches, profile, compiler, this script. It appears by rename when it is complete; two builders at once wait for one another.
+# patches (for all versions, then those of its upstream release), profile, compiler, this script. It appears by rename when it is
+# complete; two builders at once wait for one another.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,8 +27,11 @@ die() {
 	exit 1
 }
 
-read -r _ package _ fragment < <(grep -E "^${version//./\\.}[[:space:]]" "$here/kernel.lock") || die "no such row in kernel.lock"
+read -r _ package upstream fragment < <(grep -E "^${version//./\\.}[[:space:]]" "$here/kernel.lock") || die "no such row in kernel.lock"
 archive=/usr/src/$package.tar.xz
+shopt -s nullglob
+patches=("$here/patches/"*.patch "$here/patches/$upstream/"*.patch)
+shopt -u nullglob
 profile=
 [ -n "$counting" ] || [ ! -f "$here/profile-$version.tar.xz" ] || profile=$here/profile-$version.tar.xz
 # Where two fragments speak of the same option, the later one is meant.
@@ -55,7 +59,7 @@ hash=$({
 	tail -n1 "$memo"
 	gcc --version | head -n1
 	config
-	cat "$here/build.sh" "$here/patches/"*.patch ${profile:+"$profile"} ${counting:+"$here/counting.patch"}
+	cat "$here/build.sh" "${patches[@]}" ${profile:+"$profile"} ${counting:+"$here/counting.patch"}
 } | sha256sum | cut -c1-32)
 [ -n "$only_hash" ] && { echo "$hash"; exit; }
 
@@ -78,7 +82,7 @@ mkdir -p "$work/tree"
 echo "sandbox kernel $version: unpacking $package" >&2
 tar xf "$archive" -C "$work/tree" --strip-components=1
 cd "$work/tree"
-for patch in "$here/patches/"*.patch ${counting:+"$here/counting.patch"}; do
+for patch in "${patches[@]}" ${counting:+"$here/counting.patch"}; do
 	patch -p1 --quiet <"$patch" || die "$(basename "$patch") does not apply to $package"
 done
 

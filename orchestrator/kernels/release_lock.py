@@ -95,11 +95,16 @@ def kernel_inputs(version: str) -> str:
     """The hash of the project's files that this kernel is built from: all that build.sh reads but the source archive and the compiler."""
     sandbox = KMOD / "sandbox"
     row = next(line for line in (sandbox / "kernel.lock").read_text().splitlines() if line.split()[:1] == [version])
-    fragment = row.split()[3:4]
+    upstream, *fragment = row.split()[2:4]
     profile = sandbox / f"profile-{version}.tar.xz"
     named = [sandbox / "kernel.config", *(sandbox / name for name in fragment), sandbox / "build.sh"]
-    patches = sorted((sandbox / "patches").glob("*.patch"))
-    return _digest([*named, *patches, *([profile] if profile.is_file() else [])], row)
+    return _digest([*named, *kernel_patches(upstream), *([profile] if profile.is_file() else [])], row)
+
+
+def kernel_patches(upstream: str) -> list[Path]:
+    """The patches of a release of Linux, in the order of build.sh: those for all releases, then its own."""
+    folder = KMOD / "sandbox/patches"
+    return [file for place in (folder, folder / upstream) for file in sorted(place.glob("*.patch"))]
 
 
 def modules_inputs() -> str:

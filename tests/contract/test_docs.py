@@ -43,8 +43,9 @@ def test_every_fidelity_check_is_documented() -> None:
 
 def test_every_patch_of_the_guests_kernel_is_documented() -> None:
     text = (REPOSITORY / "docs" / "sandbox-kernel.md").read_text()
-    patches = sorted(file.stem for file in (REPOSITORY / "kmod" / "sandbox" / "patches").iterdir())
-    assert re.findall(r"^\| `(\d{4}-[\w-]+)` \|", text, re.MULTILINE) == patches
+    folder = REPOSITORY / "kmod" / "sandbox" / "patches"
+    patches = sorted(str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.patch"))
+    assert re.findall(r"^\| `((?:[\d.]+/)?\d{4}-[\w-]+)` \|", text, re.MULTILINE) == patches
 
 
 def test_every_folder_of_the_pages_sources_is_documented() -> None:

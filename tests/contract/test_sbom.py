@@ -12,6 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from docs.sbom import bill
 from longhaul.orchestrator.kernels.build import known_kernels
+from longhaul.orchestrator.kernels.release_lock import kernel_patches
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BILL = bill("2026-01-01T00:00:00+00:00")
@@ -77,9 +78,10 @@ def test_packages_that_setup_and_the_images_install_are_in_it() -> None:
 def test_the_kernels_are_in_it_with_their_patches() -> None:
     sources = {part["name"]: part for part in PARTS.values() if part["name"].startswith("linux-source-")}
     assert set(sources) == {f"linux-source-{version.partition('-')[0]}" for version in known_kernels()}
-    patches = {file.name for file in (REPOSITORY / "kmod/sandbox/patches").iterdir()}
-    for source in sources.values():
-        assert {Path(patch["diff"]["url"]).name for patch in source["pedigree"]["patches"]} == patches
+    for name, source in sources.items():
+        patched = [REPOSITORY / patch["diff"]["url"] for patch in source["pedigree"]["patches"]]
+        assert patched == kernel_patches(name.removeprefix("linux-source-"))
+        assert any(file.parent.name == "6.1" for file in patched) == name.endswith("-6.1")
 
 
 def test_every_dependency_is_listed() -> None:

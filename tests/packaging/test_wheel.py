@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 import zipfile
 from email.parser import Parser
 from pathlib import Path
+
+import pytest
 
 from hatch_build import shared_files, wheel_tag
 from longhaul.orchestrator.system.installation import FILES
@@ -61,14 +62,17 @@ def test_it_contains_no_build_leftovers(wheel: Path) -> None:
     assert [name for name in names if name.endswith(left)] == []
 
 
-def test_it_is_named_after_the_version_and_the_glibc_that_its_kernel_needs(wheel: Path, kernel_wheel: Path) -> None:
+def test_it_is_for_every_linux_because_its_programs_need_no_library(wheel: Path, kernel_wheel: Path) -> None:
     version = tomllib.loads((FILES / "pyproject.toml").read_text())["project"]["version"]
-    linux = next((FILES / "build/parts").glob("kernels/*/linux"))
-    needed = re.findall(r"GLIBC_2\.([0-9]+)", start(["objdump", "--private-headers", str(linux)], FILES))
-    tag = f"py3-none-manylinux_2_{max(map(int, needed))}_x86_64"
+    programs = [next((FILES / "build/parts").glob("kernels/*/linux")), FILES / "build/parts/agent/longhaul-agent"]
+    for program in programs:
+        assert "NEEDED" not in start(["objdump", "--private-headers", str(program)], FILES)
+    tag = wheel_tag([*programs, programs[0].with_name("config")])
+    assert tag == "py3-none-manylinux_2_17_x86_64"
     assert wheel.name == f"longhaul-{version}-{tag}.whl"
     assert kernel_wheel.name == f"longhaul_kernel_6_1-{version}-{tag}.whl"
-    assert wheel_tag([linux.with_name("config"), FILES / "build/parts/agent/longhaul-agent"]).endswith("_2_17_x86_64")
+    with pytest.raises(ValueError, match="/bin/sh is not linked statically"):
+        wheel_tag([Path("/bin/sh")])
 
 
 def test_they_are_small(wheel: Path, kernel_wheel: Path) -> None:
