@@ -6,14 +6,18 @@ import json
 import signal
 import sys
 from collections import UserDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand
 
+from longhaul.cli.help_lines import HELP_LINES
 from longhaul.cli.terminal.crashes import check_room, unforeseen
 from longhaul.cli.terminal.options import VersionOption
+from longhaul.cli.terminal.parameters import Group
 from longhaul.orchestrator.system.errors import LonghaulError, PlanError, visible
 from longhaul.orchestrator.system.files import STANDARD_OUTPUT, standard_output
 
@@ -64,9 +68,38 @@ class _Commands(UserDict[str, Any]):
         return self.data[name]
 
 
-class _Root(TyperGroup):
+class _Root(Group):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": _Commands(dict.fromkeys(COMMANDS))})
+        self._listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in order; typer's own loads each."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command; in a list only its name and help, for which its module is not loaded."""
+        if self._listing and cmd_name in HELP_LINES:
+            return TyperCommand(cmd_name, help=HELP_LINES[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands in the help."""
+        with self._listed():
+            super().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The commands and options that a shell offers."""
+        with self._listed():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _listed(self) -> Iterator[None]:
+        self._listing = True
+        try:
+            yield
+        finally:
+            self._listing = False
 
 
 app = typer.Typer(

@@ -113,6 +113,6 @@ def test_a_program_gets_the_error(extra: str, without: Callable[[str], Path], tm
 
 def test_doctor_lists_every_extra_of_a_machine_that_lacks_it() -> None:
     """`longhaul doctor --all` has a capability for each; tests/guest/commands/test_core_packages.py runs it."""
-    from longhaul.cli.machine.doctor import _CAPABILITIES
+    from longhaul.cli.machine.capabilities import CAPABILITIES
 
-    assert set(EXTRAS) <= set(_CAPABILITIES)
+    assert set(EXTRAS) <= set(CAPABILITIES)

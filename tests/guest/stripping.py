@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from longhaul.cli.machine.doctor import capabilities
+from longhaul.cli.machine.capabilities import capabilities
 from longhaul.cli.machine.system_packages import NEEDS
 from longhaul.orchestrator.system.settings import load_settings
 

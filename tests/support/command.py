@@ -32,7 +32,7 @@ _COMMAND = "longhaul.cli.main"
 # Modules that verbs import when they are called, and modules that those import when they are used.
 _NEEDED = (
     *("alembic.command", "alembic.runtime.migration", "sqlalchemy.dialects.sqlite"),
-    *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.machine.doctor", "longhaul.cli.runs.list", "longhaul.laboratory.kept_runs"),
+    *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.machine.capabilities", "longhaul.cli.runs.list", "longhaul.laboratory.kept_runs"),
     *("longhaul.cli.experiments.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.experiments.remote", "longhaul.laboratory.reproductions", "longhaul.orchestrator.database.catalog"),
     *("longhaul.orchestrator.results.traces", "longhaul.laboratory.searches", "longhaul.orchestrator.spec.trial", "longhaul.laboratory.experiments"),
 )  # fmt: skip

@@ -17,6 +17,8 @@ from typing import Any, get_type_hints
 
 import typer
 
+from longhaul.cli.terminal.parameters import Command, Group
+
 Verb = Callable[..., int | None]
 
 
@@ -27,14 +29,14 @@ def verb_app(**settings: Any) -> typer.Typer:
 
 def group_app(about: str) -> typer.Typer:
     """For a module with several verbs, as in `longhaul token add`."""
-    return typer.Typer(help=about, no_args_is_help=True, add_completion=False, callback=lambda: None)
+    return typer.Typer(cls=Group, help=about, no_args_is_help=True, add_completion=False, callback=lambda: None)
 
 
 def command(app: typer.Typer, name: str | None = None, **settings: Any) -> Callable[[Verb], Verb]:
     """Make a verb a command of the app, with an option for each field of its options object."""
 
     def register(verb: Verb) -> Verb:
-        app.command(name, **settings)(_with_options(verb))
+        app.command(name, cls=Command, **settings)(_with_options(verb))
         return verb
 
     return register

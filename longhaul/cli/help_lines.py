@@ -1,0 +1,38 @@
+"""The first paragraph of the help of each command, generated from its docstring: `make docs`."""
+
+from __future__ import annotations
+
+HELP_LINES = {
+    "demo": "Run the demo: CUBIC against H-TCP over 622 Mbit/s and 300 ms, a few seconds, with a chart and a summary.",
+    "new": "Write an experiment as a commented file that `longhaul run` accepts; on a terminal, it asks for values without an option.",
+    "run": "Run an experiment, every point of its sweep and every repeat, on this machine or on a service.",
+    "plan": "Show the resolved plan: topology, every number, the place of each impairment, cost, lint.",
+    "compare": "Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse.",
+    "reproduce": "Run a paper's experiments and compare the published values with the measured ones; exit code 1 if a gating claim differs.",
+    "tune": "Search for the module parameters that maximise an objective and confirm the best on fresh seeds; exit code 1 if they are not better.",
+    "search": "Search for the least severe condition that breaks a claim and confirm it on fresh seeds; exit code 1 if there is one.",
+    "mininet": "Open the mininet> prompt on an experiment's network, or run a Mininet script (or mn itself, its arguments after --) in a guest.",
+    "explain": "Explain a field of an experiment, a measure or a fidelity check; exit code 2 if there is none of that name.",
+    "list": "List experiments, topologies, modules, presets, measures, series, backends, published values, kept runs or hosts.",
+    "show": "Show a kept run: summary, chart, fidelity.",
+    "log": "Print the log of the guest's kernel and modules in a run, kept or failed.",
+    "report": "Write a report of kept runs.",
+    "export": "Export a kept run's trace, or the samples that are streamed while it runs: to Prometheus or as OpenMetrics.",
+    "rerun": "Run a kept run again from its manifest; print that it is identical, or what differs (exit code 1).",
+    "verify": "Compare every file of kept runs with its hash; exit code 4 if a run is damaged and not repaired.",
+    "pin": "Pin runs, so that `longhaul prune` keeps them.",
+    "prune": "Remove old runs, except those that are pinned, part of a baseline or wanted by an experiment.",
+    "backup": "Write the whole home, database and runs, into one file; the service may keep running.",
+    "restore": "Restore a backup into an empty home.",
+    "doctor": "Show what this machine can do, and how to get what is missing; exit code 3 if something needed is missing.",
+    "completion": 'Print the script that completes commands in a shell, as in `eval "$(longhaul completion bash)"`.',
+    "new-module": "Write a template of a congestion control, which compiles and runs, and an experiment that tests it.",
+    "modules": "Congestion-control modules for the sandbox.",
+    "kernel": "The sandbox kernel.",
+    "agent": "The agent, which moves the data in guests and on hosts.",
+    "hosts": "Physical hosts and the paths between them.",
+    "serve": "Start the service: the REST API, the page, and the dispatcher that runs what is queued.",
+    "worker": "Run experiments on this machine for a service elsewhere, through a Dask scheduler, until stopped.",
+    "token": "Tokens of the service: who may do what.",
+    "baseline": "Baselines of the service: the experiments with which later ones are compared, by branch.",
+}

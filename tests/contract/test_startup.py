@@ -1,0 +1,80 @@
+"""What commands load: known answers, so that no start grows unnoticed. `python -X importtime -m longhaul --help` shows times."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from longhaul.cli.help_lines import HELP_LINES
+from longhaul.cli.main import COMMANDS, app
+
+# Each takes longer to load than the whole of `longhaul --help`.
+HEAVY = {"numpy", "sqlalchemy", "yaml", "pydantic", "alembic", "asyncio", "fastapi", "matplotlib", "pandas", "pyarrow"}
+# Modules of longhaul that `longhaul --help` loads; a package is loaded with the first module in it.
+OF_THE_HELP = {
+    "longhaul.__main__",
+    "longhaul.cli.help_lines",
+    "longhaul.cli.main",
+    "longhaul.cli.terminal.crashes",
+    "longhaul.cli.terminal.options",
+    "longhaul.cli.terminal.parameters",
+    "longhaul.orchestrator.system.errors",
+    "longhaul.orchestrator.system.files",
+}
+
+
+_AT_THE_END = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from longhaul.__main__ import main
+main()
+"""
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that a new process has loaded when this command ends."""
+    done = subprocess.run([sys.executable, "-c", _AT_THE_END, *words], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]])
+def test_a_start_loads_no_verb(words: list[str]) -> None:
+    loaded = loaded_by(*words)
+    ours = {name for name in loaded if name.startswith("longhaul.")}
+    assert {name for name in ours if not any(other.startswith(f"{name}.") for other in ours)} == OF_THE_HELP
+    assert not loaded & {*HEAVY, "rich"}
+
+
+def test_the_help_of_a_verb_loads_nothing_heavy() -> None:
+    assert "longhaul.cli.experiments.run" in (loaded := loaded_by("run", "--help"))
+    assert not loaded & HEAVY
+
+
+def test_no_verb_loads_anything_heavy_before_it_is_called() -> None:
+    code = (
+        "import json, sys\nfrom importlib import import_module\n"
+        f"heavy, found = {HEAVY!r}, {{}}\n"
+        f"for verb in {list(COMMANDS.values())!r}:\n"
+        "    import_module(f'longhaul.cli.{verb}')\n"
+        "    found[verb] = sorted(heavy & set(sys.modules))\n"
+        "print(json.dumps(found))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {verb: [] for verb in COMMANDS.values()}
+
+
+def test_the_list_of_commands_is_the_same_with_every_verb_loaded() -> None:
+    """The help and the completion of a shell print generated lines; they match the verbs themselves."""
+    root = get_command(app)
+    assert isinstance(root, TyperGroup)
+    with root.make_context("longhaul", ["list"]) as context:
+        offered = {one.value: one.help for one in root.shell_complete(context, "")}
+    verbs = {name: root.commands[name] for name in COMMANDS}
+    assert not any(verb.hidden for verb in verbs.values())
+    assert {name: offered[name] for name in verbs} == {name: verb.get_short_help_str() for name, verb in verbs.items()}
+    assert set(HELP_LINES) == set(COMMANDS)
