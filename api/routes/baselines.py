@@ -13,7 +13,7 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import Baseline, NewBaseline
 from longhaul.orchestrator.database.access import Caller
-from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.system.errors import Conflict, NotAllowed, NotFound
 
 router = APIRouter(route_class=Reading, prefix="/baselines", tags=["baselines"])

@@ -43,7 +43,8 @@ from longhaul.orchestrator.analysis.aggregate import summarise_repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.execution.evaluation import kept_run, measured_by, readable_all
+from longhaul.orchestrator.execution.evaluation import kept_run, readable_all
+from longhaul.orchestrator.execution.formulas import measured_by
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.system.errors import Conflict, NotAllowed
 

@@ -14,7 +14,7 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT, KnownTag, not_changed, tag
 from longhaul.api.http.threads import takes_long
 from longhaul.api.schemas.lab import Claim, Extent, Figure, FigureRow, PaperRow, Picture, Reproduction, Submitted
-from longhaul.orchestrator.execution.evaluation import measured_by
+from longhaul.orchestrator.execution.formulas import measured_by
 from longhaul.orchestrator.execution.reproduction_status import Standing
 from longhaul.orchestrator.papers.load import experiment_name, find_figures, load_paper, published_papers
 from longhaul.orchestrator.papers.verdicts import Verdict

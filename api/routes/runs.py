@@ -48,7 +48,7 @@ from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.kept_series import as_outline, run_of
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import RUNS
 from longhaul.orchestrator.live.export_run import grafana_link
 from longhaul.orchestrator.plan.run import Run as PlannedRun

@@ -23,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 
 from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import LIVE
-from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.live.live_series import SAME_AGAIN, SettledSamples, cell_of, step_fields
 from longhaul.orchestrator.live.stream import calm
 from longhaul.orchestrator.live.watching import GrowingRun, growing_run

@@ -11,8 +11,9 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, in
 from longhaul.orchestrator.database.connection import Database, chunks, insert_new, now, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.database.outcomes import KEPT, LIVE, settle
+from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in, run_traits
+from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
 from longhaul.orchestrator.plan.run_document import RunDocument
 

@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
 
-from longhaul.orchestrator.database.tables import HEAD
+from longhaul.orchestrator.database.statuses import HEAD, PATIENCE_S
 from longhaul.orchestrator.system.errors import PlanError, RecordUnreachable, ResultsError
 from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.system.locks import locked
@@ -37,15 +37,13 @@ from longhaul.orchestrator.system.locks import locked
 _MIGRATING, _WRITING = 0x6C6F6E67, 0x6C6F6E68
 # Locked, full, restarting, all connections in use: all of it is temporary, and none of it is the statement's fault.
 _PASSING = (OperationalError, InterfaceError, NoConnection)
-# For a file that another process writes to.
-_PATIENCE_S = 60.0
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 
 
 class Database:
     """One database, opened at its first use."""
 
-    def __init__(self, url: str, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, url: str, patience_s: float = PATIENCE_S) -> None:
         self._patience_s = patience_s
         try:
             parsed = make_url(url)

@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import LargeBinary, insert, select, text, update
 
 from longhaul.orchestrator.database.connection import Database
-from longhaul.orchestrator.database.tables import HEAD, METADATA, RUNS, WORK
+from longhaul.orchestrator.database.statuses import HEAD
+from longhaul.orchestrator.database.tables import METADATA, RUNS, WORK
 from longhaul.orchestrator.system.errors import ResultsError
 
 _BATCH = 500

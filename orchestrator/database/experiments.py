@@ -17,8 +17,9 @@ from sqlalchemy import Connection, and_, delete, func, insert, select, update
 from longhaul.orchestrator.database.connection import Database, chunks, now, page_of
 from longhaul.orchestrator.database.events import newest_id, say, say_all
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.database.outcomes import KEPT, LIVE, close_if_over, give_up, say_over
+from longhaul.orchestrator.database.outcomes import close_if_over, give_up, say_over
 from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, rerun_in
+from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 from longhaul.orchestrator.database.work import Wanted, enqueue
 from longhaul.orchestrator.plan.run_document import RunDocument

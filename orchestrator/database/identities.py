@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlalchemy import JSON, ColumnElement, Connection, cast, func, select
 
 from longhaul.orchestrator.database.connection import Database, chunks
-from longhaul.orchestrator.database.outcomes import KEPT
+from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import DOCUMENTS, EXPERIMENT_RUNS, RUNS
 
 

@@ -15,11 +15,9 @@ from sqlalchemy import Connection, and_, delete, exists, select, update
 
 from longhaul.orchestrator.database.connection import chunks, now
 from longhaul.orchestrator.database.events import say, say_all
+from longhaul.orchestrator.database.statuses import ENDS, LIVE
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 
-LIVE = ("queued", "running")
-KEPT = ("done", "missed")
-ENDS = ("done", "missed", "failed", "cancelled")
 _OF_LIVE = exists().where(EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id, EXPERIMENTS.c.status.in_(LIVE))
 
 

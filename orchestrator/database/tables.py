@@ -27,9 +27,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-# The newest revision in migrations/versions; a test compares the two.
-HEAD = "0006"
-
 # No id is larger; PostgreSQL compares its integers with no larger ones.
 LARGEST_ID = 2**31 - 1
 

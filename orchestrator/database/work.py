@@ -23,8 +23,9 @@ from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, 
 from longhaul.orchestrator.database.connection import Database, chunks, insert_new, now
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.events import PROGRESS, say, say_all
-from longhaul.orchestrator.database.outcomes import LIVE, give_up, settle, wait_again
+from longhaul.orchestrator.database.outcomes import give_up, settle, wait_again
 from longhaul.orchestrator.database.search_fields import run_traits
+from longhaul.orchestrator.database.statuses import LIVE
 from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS, WORK
 from longhaul.orchestrator.plan.run_document import RunDocument
 

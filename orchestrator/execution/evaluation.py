@@ -6,97 +6,22 @@ of other code is computed again from the kept trace before it is read.
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
-from longhaul.orchestrator.analysis import cwnd, expect, fairness, measures, series
+from longhaul.orchestrator.analysis import expect, measures
 from longhaul.orchestrator.analysis.fidelity import checks as fidelity
-from longhaul.orchestrator.analysis.fidelity import (
-    cpu_budget,
-    devices,
-    host_fidelity,
-    offered,
-    queue_checks,
-    senders,
-    wireless,
-)
 from longhaul.orchestrator.analysis.fidelity.remedies import what_to_change
 from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.execution.formulas import is_current, measured_by
 from longhaul.orchestrator.execution.other_programs import differing_programs
-from longhaul.orchestrator.plan import wifi_airtime
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RerunVerdict, RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
 from longhaul.orchestrator.trace.records import Trace, read_trace, trace_sha256
-
-# All modules that turn a trace into numbers, and the checks of these numbers.
-FORMULAS = (
-    wifi_airtime,
-    cpu_budget,
-    devices,
-    expect,
-    fairness,
-    fidelity,
-    queue_checks,
-    measures,
-    offered,
-    host_fidelity,
-    senders,
-    series,
-    cwnd,
-    wireless,
-)
-
-_PARSE_TRIES = 10
-
-# Earlier hashes of formulas that compute the same: their runs are not evaluated again.
-SAME_FORMULAS = dict.fromkeys(("efa6d239be3e", "3b467774ee1e", "d93c343051bb", "0e62fa02c347"), "8f0888a258f3")
-
-
-@cache
-def measured_by() -> str:
-    """A hash of the code of every formula."""
-    code = hashlib.sha256()
-    for module in FORMULAS:
-        code.update(formulas_of(Path(str(module.__file__)).read_text()).encode())
-    return code.hexdigest()[:12]
-
-
-def formulas_of(source: str) -> str:
-    """The lines of a module that compute: imports, docstrings and comments may change."""
-    tree, lines = _parse(source), source.splitlines()
-    for node in ast.walk(tree):
-        imports = isinstance(node, ast.Import | ast.ImportFrom)
-        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        if (imports or text) and isinstance(node, ast.stmt):
-            for line in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[line] = ""
-    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
-
-
-def _parse(source: str) -> ast.Module:
-    """The tree of a module, also beside threads that parse or print tracebacks.
-
-    CPython counts the depth of the trees of all threads in one place, so one of two may get a SystemError; it does not if it
-    tries again.
-    """
-    for _ in range(_PARSE_TRIES - 1):
-        try:
-            return ast.parse(source)
-        except SystemError:
-            continue
-    return ast.parse(source)
-
-
-def is_current(code: str | None) -> bool:
-    """Whether the formulas of this hash compute the same as today's."""
-    return SAME_FORMULAS.get(str(code), code) == measured_by()
 
 
 def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument, Trace]:

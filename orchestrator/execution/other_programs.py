@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.backends import open_backend
-from longhaul.orchestrator.database.outcomes import KEPT, LIVE
+from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.system.errors import LonghaulError
 
 if TYPE_CHECKING:

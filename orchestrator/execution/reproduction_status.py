@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.base import Backend
-from longhaul.orchestrator.database.outcomes import KEPT, LIVE
+from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.execution.evaluation import run_and_trace, up_to_date
 from longhaul.orchestrator.execution.submission import Desk
 from longhaul.orchestrator.papers.claims import Claim

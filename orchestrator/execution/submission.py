@@ -21,7 +21,8 @@ from longhaul.orchestrator.backends.base import Backend
 from longhaul.orchestrator.database.experiments import Experiments, Submission
 from longhaul.orchestrator.database.work import Wanted, Work
 from longhaul.orchestrator.execution.backend_status import Missing, Place, places
-from longhaul.orchestrator.execution.evaluation import is_current, up_to_date
+from longhaul.orchestrator.execution.evaluation import up_to_date
+from longhaul.orchestrator.execution.formulas import is_current
 from longhaul.orchestrator.execution.request import Request
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Run, run_id

@@ -16,12 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.results.seals import MANIFEST, PARTIAL, sealed_files, sealed_text
 from longhaul.orchestrator.system.errors import LonghaulError, RunCancelled
-from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, split_records, trace_header
 
 # A cancel takes only a moment, and little memory.
 _LARGEST_BYTES = 2**30
@@ -112,7 +109,10 @@ class Part:
         (self._made / "log.txt").write_bytes(log.read_bytes() if log.is_file() else b"")
 
     def _keep(self) -> float | None:
+        import numpy as np
+
         from longhaul.orchestrator.results.traces import write_traces
+        from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, split_records, trace_header
 
         file = self._made / _TRACE
         with file.open("rb") as source:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 _OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Two ids are enough to notice that a beginning is ambiguous.
 _AMBIGUOUS = 2
+_CATALOGUE = "catalogue.sqlite"
 _RUN_ID = re.compile("[0-9a-f]{20}")
 _TRANSIT = "it was changed in transit; submit its experiment again"
 
@@ -64,7 +65,7 @@ class Store:
         self.settings = settings
         self.home = settings.home
         self._patience = {} if patience_s is None else {"patience_s": patience_s}
-        self._database_url = settings.database or f"sqlite:///{settings.home / 'catalogue.sqlite'}"
+        self._database_url = settings.database or f"sqlite:///{settings.home / _CATALOGUE}"
 
     @cached_property
     def database(self) -> Database:
@@ -231,12 +232,22 @@ class Store:
         """The document of exactly this run, if it is kept; a folder without a row counts."""
         if not self.is_kept(run_id):
             return None
-        known: RunDocument = self.catalog.document(run_id) or self.manifest(run_id)["document"]
+        known: RunDocument = self._recorded(run_id) or self.manifest(run_id)["document"]
         return known
+
+    def _recorded(self, run_id: str) -> RunDocument | None:
+        """The document in the database, for which the libraries of databases are not loaded if they need not be."""
+        if not self.settings.database and "database" not in vars(self):
+            from longhaul.orchestrator.database.kept_documents import read_document
+
+            if (text := read_document(self.home / _CATALOGUE, run_id, **self._patience)) is not None:
+                found: RunDocument = json.loads(text)
+                return found
+        return self.catalog.document(run_id)
 
     def adopt(self, document: RunDocument) -> None:
         """Give a kept run its row, if the process that kept it died before that."""
-        if self.catalog.document(document["run"]) is None:
+        if self._recorded(document["run"]) is None:
             self.catalog.add(document["run"], document, self.manifest(document["run"])["run"])
 
     def get(self, start: str) -> RunDocument:

@@ -14,9 +14,10 @@ from longhaul.cli.machine.system_packages import ALWAYS, NEEDS
 from longhaul.orchestrator.analysis.aggregate import AGGREGATES
 from longhaul.orchestrator.backends import backend_class
 from longhaul.orchestrator.database.connection import Database
-from longhaul.orchestrator.database.tables import HEAD, METADATA
-from longhaul.orchestrator.execution import evaluation
+from longhaul.orchestrator.database.statuses import HEAD
+from longhaul.orchestrator.database.tables import METADATA
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
+from longhaul.orchestrator.execution.formulas import FORMULAS
 from longhaul.orchestrator.kernels.build import known_kernels
 from longhaul.orchestrator.plan import compile as plan
 from longhaul.orchestrator.plan import wifi_airtime
@@ -125,7 +126,7 @@ def test_formulas_are_all_that_judging_calls() -> None:
             and (REPOSITORY / one.replace(".", "/")).with_suffix(".py").is_file()
             and one not in found
         ]
-    assert {module.__name__ for module in evaluation.FORMULAS} == found
+    assert {f"longhaul.orchestrator.{name}" for name in FORMULAS} == found
 
 
 def test_the_probe_follows_all_flows_and_links_of_a_plan() -> None:

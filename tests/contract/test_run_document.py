@@ -22,7 +22,7 @@ from longhaul.api.schemas.experiments import Result, Status
 from longhaul.api.schemas.experiments import Run as ApiRun
 from longhaul.orchestrator.analysis.fidelity import checks
 from longhaul.orchestrator.backends.base import Cost
-from longhaul.orchestrator.database.outcomes import ENDS
+from longhaul.orchestrator.database.statuses import ENDS
 from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.execution import evaluation
 from longhaul.orchestrator.execution.local_executor import rerun_outcome

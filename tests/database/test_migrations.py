@@ -20,7 +20,8 @@ from longhaul.orchestrator.database.catalog import Catalog
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.database.tables import HEAD, METADATA
+from longhaul.orchestrator.database.statuses import HEAD
+from longhaul.orchestrator.database.tables import METADATA
 from tests.support.queue import RUN, Lab, document, numbers
 
 _SCRIPTS = Path(longhaul.orchestrator.database.__file__).parent / "migrations"

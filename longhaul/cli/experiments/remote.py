@@ -19,7 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from longhaul.cli.terminal.console import MANY, RunProgress, progress_console
+from longhaul.cli.terminal.bars import RunProgress, progress_console
+from longhaul.cli.terminal.console import MANY
 from longhaul.cli.terminal.live_charts import LiveCharts
 from longhaul.cli.terminal.output import EXIT_FAILED, exit_code, show_result, with_numbers, write_summaries
 from longhaul.cli.terminal.progress import ProgressLines

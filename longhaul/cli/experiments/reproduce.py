@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,10 @@ from longhaul.cli.terminal.options import JobsOption, JsonOption, NoCacheOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, EXIT_MISSED
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from longhaul.laboratory.reproductions import Reproduced
+    from longhaul.orchestrator.papers.verdicts import Verdict
 
 app = verb_app()
 
@@ -65,13 +69,34 @@ def reproduce(options: ReproduceOptions) -> int:
 
 
 def _print(found: Reproduced) -> None:
-    from longhaul.cli.terminal.console import results_console, verdict_table
+    from longhaul.cli.terminal.console import results_console
     from longhaul.orchestrator.papers.reproduction import verdict_line
 
     console = results_console()
     for paper, verdicts in found.judged.items():
-        console.print(verdict_table(paper, verdicts))
+        console.print(_verdict_table(paper, verdicts))
         for one in verdicts:
             if one.why:
                 console.print(f"{one.figure} {one.claim}: {one.why}", highlight=False, markup=False)
         console.print(verdict_line(verdicts), highlight=False)
+
+
+def _verdict_table(paper: str, verdicts: Sequence[Verdict]) -> Table:
+    """One line for each published claim."""
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
+    from longhaul.orchestrator.papers.reproduction import outcome
+
+    table = Table(title=None, header_style="bold", pad_edge=False, box=None)
+    for column in ("figure", "claim", "class", "published", "measured", "verdict", "gates"):
+        table.add_column(column)
+    for one in verdicts:
+        style = {"agrees": "green", "differs": "red" if one.gate else "yellow"}.get(one.verdict, "")
+        table.add_row(
+            *(escape(cell) for cell in (f"{paper}/{one.figure}", one.claim, one.grade, one.published, one.measured)),
+            Text(outcome(one), style),
+            "yes" if one.gate else "",
+        )
+    return table

@@ -1,6 +1,6 @@
 """Progress on standard error: bars on a terminal, lines at intervals elsewhere, and a sentence when a run is stopped.
 
-Lines load nothing, so that a short run without a terminal stays short; console.py has the bars.
+Lines load nothing, so that a short run without a terminal stays short; bars.py has the bars.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _lines(lines: ProgressLines, tally: Tally) -> Watcher:
 
 
 def _bars(name: str, costs: Sequence[float], tally: Tally, shown: ExitStack, *, charts: bool) -> Watcher:
-    from longhaul.cli.terminal.console import RunProgress, progress_console
+    from longhaul.cli.terminal.bars import RunProgress, progress_console
 
     console = progress_console()
     live = shown.enter_context(_charts(console)) if charts else None

@@ -24,7 +24,7 @@ from distributed import Status, Worker
 
 from longhaul.orchestrator.execution.cluster.machines import resources_of
 from longhaul.orchestrator.execution.cluster.run_remote import bench
-from longhaul.orchestrator.execution.evaluation import measured_by
+from longhaul.orchestrator.execution.formulas import measured_by
 from longhaul.orchestrator.kernels.build import built_kernels
 from longhaul.orchestrator.system.logs import log_as_json
 from longhaul.orchestrator.system.settings import Settings, load_settings

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from longhaul.cli.terminal import in_words
-from longhaul.cli.terminal.console import RunProgress, count_line, flow_table, plain_table, problem_lines, summary_table
+from longhaul.cli.terminal.bars import RunProgress
+from longhaul.cli.terminal.console import count_line, flow_table, plain_table, problem_lines, summary_table
 from longhaul.cli.terminal.progress import ProgressLines, Tally
 from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.analysis.report.chart import run_charts

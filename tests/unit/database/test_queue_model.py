@@ -11,7 +11,7 @@ import random
 import pytest
 from sqlalchemy import delete, select
 
-from longhaul.orchestrator.database.outcomes import ENDS, KEPT, LIVE
+from longhaul.orchestrator.database.statuses import ENDS, KEPT, LIVE
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, METADATA, RUNS, WORK
 from longhaul.orchestrator.database.work import Claim
 from tests.support.queue import Lab, failure

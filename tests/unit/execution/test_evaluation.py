@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.analysis import measures
-from longhaul.orchestrator.execution import evaluation
+from longhaul.orchestrator.execution import formulas
 
 BEFORE = '''"""Some measures."""
 
@@ -47,22 +47,22 @@ def share(run: Run) -> float:
 def test_only_code_that_computes_changes_the_hash(written: str, instead: str, same: bool) -> None:
     assert written in BEFORE
     after = BEFORE.replace(written, instead)
-    assert (evaluation.formulas_of(after) == evaluation.formulas_of(BEFORE)) == same
+    assert (formulas.formulas_of(after) == formulas.formulas_of(BEFORE)) == same
 
 
 def test_the_same_formulas_under_an_earlier_hash_are_current(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "SAME_FORMULAS", {"before": evaluation.measured_by(), "long ago": "before"})
-    assert evaluation.is_current(evaluation.measured_by())
-    assert evaluation.is_current("before")
-    assert not evaluation.is_current("long ago")
-    assert not evaluation.is_current("another")
-    assert not evaluation.is_current(None)
+    monkeypatch.setattr(formulas, "SAME_FORMULAS", {"before": formulas.measured_by(), "long ago": "before"})
+    assert formulas.is_current(formulas.measured_by())
+    assert formulas.is_current("before")
+    assert not formulas.is_current("long ago")
+    assert not formulas.is_current("another")
+    assert not formulas.is_current(None)
 
 
 def test_formulas_are_read_while_another_thread_reads_source() -> None:
     """CPython shares a counter between the two; the finalizer of garbage stands for the other thread."""
     text = Path(str(measures.__file__)).read_text()
-    wanted = evaluation.formulas_of(text)
+    wanted = formulas.formulas_of(text)
 
     class Garbage:
         def __init__(self) -> None:
@@ -77,7 +77,7 @@ def test_formulas_are_read_while_another_thread_reads_source() -> None:
             gc.collect()
             gc.set_threshold(10)
             Garbage()
-            assert _below(depth, lambda: evaluation.formulas_of(text)) == wanted
+            assert _below(depth, lambda: formulas.formulas_of(text)) == wanted
     finally:
         gc.set_threshold(*frequency)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.backends.base import Cost
-from longhaul.orchestrator.execution import evaluation
+from longhaul.orchestrator.execution import evaluation, formulas
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Progress, Run, run_id
@@ -138,9 +138,9 @@ def test_nothing_is_measured_again_and_the_numbers_would_be_the_same(store: Stor
     for folder in (store.home / "runs").glob("*/*"):
         document = store.find(folder.name)
         assert document is not None
-        assert evaluation.is_current(document["measured_by"])
+        assert formulas.is_current(document["measured_by"])
         again = evaluation._by_todays_formulas(document, store)
-        assert again == document | {"measured_by": evaluation.measured_by()}
+        assert again == document | {"measured_by": formulas.measured_by()}
 
 
 def test_a_failed_run_has_its_log_and_nothing_else(store: Store) -> None:

@@ -1,0 +1,89 @@
+"""The formulas that turn a trace into numbers, as a hash of their source: the `measured_by` of a document.
+
+A formula is not loaded for this, so that a kept run whose numbers are today's is answered without any of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+# All modules of longhaul.orchestrator that turn a trace into numbers, and the checks of these numbers.
+FORMULAS = (
+    "plan.wifi_airtime",
+    "analysis.fidelity.cpu_budget",
+    "analysis.fidelity.devices",
+    "analysis.expect",
+    "analysis.fairness",
+    "analysis.fidelity.checks",
+    "analysis.fidelity.queue_checks",
+    "analysis.measures",
+    "analysis.fidelity.offered",
+    "analysis.fidelity.host_fidelity",
+    "analysis.fidelity.senders",
+    "analysis.series",
+    "analysis.cwnd",
+    "analysis.fidelity.wireless",
+)
+
+_PARSE_TRIES = 10
+
+# Earlier hashes of formulas that compute the same: their runs are not evaluated again.
+SAME_FORMULAS = dict.fromkeys(("efa6d239be3e", "3b467774ee1e", "d93c343051bb", "0e62fa02c347"), "8f0888a258f3")
+
+
+@cache
+def measured_by() -> str:
+    """A hash of the code of every formula."""
+    code = hashlib.sha256()
+    for name in FORMULAS:
+        code.update(formulas_of(source_of(name).read_text()).encode())
+    return code.hexdigest()[:12]
+
+
+def source_of(name: str) -> Path:
+    """The file of a module of longhaul.orchestrator."""
+    return Path(__file__).parents[1].joinpath(*name.split(".")).with_suffix(".py")
+
+
+def formulas_of(source: str) -> str:
+    """The lines of a module that compute: imports, docstrings and comments may change."""
+    tree, lines = _parse(source), source.splitlines()
+    for node in _statements(tree):
+        imports = isinstance(node, ast.Import | ast.ImportFrom)
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if imports or text:
+            for line in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[line] = ""
+    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+def _statements(block: ast.AST) -> Iterator[ast.stmt]:
+    """Every statement below, without a walk through expressions, which have none."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for node in getattr(block, part, ()):
+            if isinstance(node, ast.stmt):
+                yield node
+            yield from _statements(node)
+
+
+def _parse(source: str) -> ast.Module:
+    """The tree of a module, also beside threads that parse or print tracebacks.
+
+    CPython counts the depth of the trees of all threads in one place, so one of two may get a SystemError; it does not if it
+    tries again.
+    """
+    for _ in range(_PARSE_TRIES - 1):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            continue
+    return ast.parse(source)
+
+
+def is_current(code: str | None) -> bool:
+    """Whether the formulas of this hash compute the same as today's."""
+    return SAME_FORMULAS.get(str(code), code) == measured_by()
