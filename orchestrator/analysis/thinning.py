@@ -27,7 +27,7 @@ def thin(x: NDArray[Any], y: NDArray[Any], points: int) -> Indices:
     begins = _begins(x, points // LEAST_POINTS)
     lows, highs = _without_nan(y)
     least, greatest = _first_of(lows, np.minimum, begins), _first_of(highs, np.maximum, begins)
-    return np.unique(np.concatenate([begins, np.append(begins[1:], len(x)) - 1, least, greatest]))
+    return _each_once(np.concatenate([begins, np.append(begins[1:], len(x)) - 1, least, greatest]))
 
 
 def _first_of(y: NDArray[Any], extreme: np.ufunc, begins: Indices) -> Indices:
@@ -42,7 +42,14 @@ def _begins(x: NDArray[Any], stretches: int) -> Indices:
     edges = x[0] + np.arange(1, stretches) * (float(x[-1] - x[0]) / stretches)
     # Edges of the series' own type, or numpy would convert the whole series. Among whole numbers, an edge is rounded up.
     own = (edges if x.dtype.kind == "f" else np.ceil(edges)).astype(x.dtype)
-    return np.unique(np.append(0, np.searchsorted(x, own)))
+    return _each_once(np.append(0, np.searchsorted(x, own)))
+
+
+def _each_once(indices: Indices) -> Indices:
+    """In order. `numpy.unique` would load more of numpy than the chart of a short run takes."""
+    ordered = np.sort(indices)
+    once: Indices = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return once
 
 
 def _without_nan(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

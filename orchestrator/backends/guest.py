@@ -26,8 +26,6 @@ from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log, name_dea
 from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end
 from longhaul.orchestrator.backends.guest_parts import missing_parts
 from longhaul.orchestrator.backends.kernel_log import first_complaint
-from longhaul.orchestrator.backends.module_crashes import explain
-from longhaul.orchestrator.backends.originals import retain
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.backends.stalls import Stall
 from longhaul.orchestrator.kernels.build import own_module
@@ -105,6 +103,8 @@ class Guests:
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         """Run it in a guest; a death that is independent of the experiment is retried once."""
+        from longhaul.orchestrator.backends.originals import retain
+
         retain(self.agent, self._settings)
         try:
             return self._attempt(run, directory, progress)
@@ -223,6 +223,8 @@ class Guests:
             check_log(run.experiment, directory / "log.txt")
             check_end(run, directory, report)
         except (GuestDied, KernelComplained) as error:
+            from longhaul.orchestrator.backends.module_crashes import explain
+
             explain(error, run, directory / "log.txt", self._settings)
             raise
         shutil.rmtree(guest, ignore_errors=fence is not None)

@@ -14,6 +14,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -121,6 +122,8 @@ class Database:
                 engine = self._file_engine(self._file) if self._file else create_engine(self._url, pool_pre_ping=True)
                 self._bring_to_head(engine)
                 self._engine = engine
+                # At the end of the process too: SQLite then writes its log into the file, and deletes it.
+                weakref.finalize(self, engine.dispose)
             return self._engine
 
     def _file_engine(self, file: Path) -> Engine:

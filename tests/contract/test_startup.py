@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from longhaul.cli.help_lines import HELP_LINES
 from longhaul.cli.main import COMMANDS, app
+from tests.support.command import loaded_by
 
 # Each takes longer to load than the whole of `longhaul --help`.
 HEAVY = {"numpy", "sqlalchemy", "yaml", "pydantic", "alembic", "asyncio", "fastapi", "matplotlib", "pandas", "pyarrow"}
@@ -26,20 +27,6 @@ OF_THE_HELP = {
     "longhaul.orchestrator.system.errors",
     "longhaul.orchestrator.system.files",
 }
-
-
-_AT_THE_END = """
-import atexit, sys
-atexit.register(lambda: print(*sys.modules, file=sys.stderr))
-from longhaul.__main__ import main
-main()
-"""
-
-
-def loaded_by(*words: str) -> set[str]:
-    """The modules that a new process has loaded when this command ends."""
-    done = subprocess.run([sys.executable, "-c", _AT_THE_END, *words], capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]])

@@ -36,6 +36,12 @@ _NEEDED = (
     *("longhaul.cli.experiments.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.experiments.remote", "longhaul.laboratory.reproductions", "longhaul.orchestrator.database.catalog"),
     *("longhaul.orchestrator.results.traces", "longhaul.laboratory.searches", "longhaul.orchestrator.spec.trial", "longhaul.laboratory.experiments"),
 )  # fmt: skip
+_AT_THE_END = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from longhaul.__main__ import main
+main()
+"""
 _MOST_BYTES = 128 * 1024
 # It imports nothing that it does not need: its start is all that a shell waits for.
 _PROGRAM = """
@@ -73,6 +79,15 @@ def longhaul_anew(*words: str, home: Path, **environment: str) -> subprocess.Com
         text=True,
         check=False,
     )
+
+
+def loaded_by(*words: str, home: Path | None = None) -> set[str]:
+    """The modules that a new process has loaded when this command ends, which must succeed."""
+    environment = _environment(home, {}) if home else None
+    done = subprocess.run(
+        [sys.executable, "-c", _AT_THE_END, *words], env=environment, capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
 
 
 def warm_shell(folder: Path) -> tuple[dict[str, str], int]:

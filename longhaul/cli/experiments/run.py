@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
 from dataclasses import dataclass
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     from longhaul.results.result import Result
 
 app = verb_app()
-
-# The number of new objects before Python's garbage collector runs, which would slow down a short run.
-_COLLECT_AFTER = 50_000
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,6 @@ def _run_here(options: RunOptions) -> int:
     from longhaul.laboratory import experiments
 
     options.files.check()
-    gc.set_threshold(_COLLECT_AFTER)
     plan = plan_of(options)
     use_cache = not options.no_cache
     quiet = options.as_json and not options.watch

@@ -45,6 +45,18 @@ def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
 
     again = run(home, "quick")["runs"][0]
     assert again["cached"] is True
+    assert not command.loaded_by("run", "quick", home=home) & {
+        "sqlalchemy",
+        "alembic",
+        "asyncio",
+        "numpy.ma",
+        "rich.progress",
+        "typer._adapters",
+        "longhaul.orchestrator.analysis.fidelity",
+        "longhaul.orchestrator.execution.evaluation",
+        "longhaul.orchestrator.papers",
+        "longhaul.orchestrator.trace.tail",
+    }
     # In a new Python process, whose hash seed differs.
     fresh = run(home, "quick", "--no-cache", start=command.longhaul_anew)["runs"][0]
     assert fresh["cached"] is False
