@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.core import TyperGroup
@@ -12,7 +13,7 @@ from typer.main import get_command
 
 from longhaul.cli.help_lines import HELP_LINES
 from longhaul.cli.main import COMMANDS, app
-from tests.support.command import loaded_by
+from tests.support.command import loaded_by, longhaul_anew
 
 # Each takes longer to load than the whole of `longhaul --help`.
 HEAVY = {"numpy", "sqlalchemy", "yaml", "pydantic", "alembic", "asyncio", "fastapi", "matplotlib", "pandas", "pyarrow"}
@@ -65,3 +66,10 @@ def test_the_list_of_commands_is_the_same_with_every_verb_loaded() -> None:
     assert not any(verb.hidden for verb in verbs.values())
     assert {name: offered[name] for name in verbs} == {name: verb.get_short_help_str() for name, verb in verbs.items()}
     assert set(HELP_LINES) == set(COMMANDS)
+
+
+def test_a_database_is_closed_at_the_end(tmp_path: Path) -> None:
+    """Python does not look for garbage then, so nothing that has to be closed is left to it."""
+    done = longhaul_anew("list", "runs", home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "no runs yet\n")
+    assert {file.name for file in tmp_path.iterdir()} == {"catalogue.lock", "catalogue.sqlite"}

@@ -59,6 +59,36 @@ def test_the_same_formulas_under_an_earlier_hash_are_current(monkeypatch: pytest
     assert not formulas.is_current(None)
 
 
+def test_the_hash_in_the_cache_is_that_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
+    read: list[str] = []
+    code_of = formulas.formulas_of
+
+    def noted(source: str) -> str:
+        read.append(source)
+        return code_of(source)
+
+    monkeypatch.setattr(formulas, "formulas_of", noted)
+
+    def found() -> tuple[str, bool]:
+        read.clear()
+        return formulas.measured_by.__wrapped__(), bool(read)
+
+    wanted, _ = found()
+    assert found() == (wanted, False)
+    (file,) = (tmp_path / "cache/formulas").iterdir()
+    for damaged in ("", "0" * 12, file.read_text().replace(wanted, "0" * 12), "one two three"):
+        file.write_text(damaged)
+        assert found() == (wanted, True)
+        assert found() == (wanted, False)
+    file.unlink()
+    file.mkdir()
+    assert found() == (wanted, True)
+    monkeypatch.setenv("LONGHAUL_CACHE", "/proc/nowhere")
+    assert found() == (wanted, True)
+    assert wanted == formulas.measured_by()
+
+
 def test_formulas_are_read_while_another_thread_reads_source() -> None:
     """CPython shares a counter between the two; the finalizer of garbage stands for the other thread."""
     text = Path(str(measures.__file__)).read_text()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,8 @@ import pytest
 
 from longhaul.orchestrator.analysis.kept_series import kept_timeline
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, timeline
+from longhaul.orchestrator.database.kept_documents import read_document
+from longhaul.orchestrator.database.statuses import HEAD
 from longhaul.orchestrator.execution.evaluation import up_to_date
 from longhaul.orchestrator.results.conversion import convert
 from longhaul.orchestrator.results.downloads import SOURCES
@@ -92,6 +96,31 @@ def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp
     assert found == document("b" * 20)
     Store(settings).adopt(found)
     assert len(Store(settings).list_runs(10)) == 1
+
+
+def test_a_document_is_read_without_sqlalchemy_only_as_this_version_wrote_it(
+    store: Store, settings: Settings, tmp_path: Path
+) -> None:
+    file = settings.home / "catalogue.sqlite"
+    assert read_document(file, "d" * 20) is None
+    keep(store, tmp_path, "d" * 20)
+    text = read_document(file, "d" * 20)
+    assert text is not None
+    assert json.loads(text) == document("d" * 20)
+    assert read_document(file, "e" * 20) is None
+    for statement, undo in (
+        ("UPDATE runs SET status = 'failed'", "UPDATE runs SET status = 'done'"),
+        ("UPDATE alembic_version SET version_num = '9999'", f"UPDATE alembic_version SET version_num = '{HEAD}'"),
+    ):
+        for change, found in ((statement, None), (undo, text)):
+            with closing(sqlite3.connect(file)) as database, database:
+                database.execute(change)
+            assert read_document(file, "d" * 20) == found
+    store.database.close()
+    file.write_bytes(b"no database")
+    assert read_document(file, "d" * 20) is None
+    with pytest.raises(ResultsError, match="not a database"):
+        Store(settings).find("d" * 20)
 
 
 def test_an_ambiguous_or_unknown_beginning_of_an_id_is_an_error(store: Store, tmp_path: Path) -> None:
