@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.evaluation import readable, rerun_verdict
 from longhaul.orchestrator.execution.other_programs import OtherPrograms
-from longhaul.orchestrator.execution.pipeline import Pipeline, opened_live
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.results.seals import damaged
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.results.traces import FILE_NAMES
-from longhaul.orchestrator.results.verification import verification
 from longhaul.orchestrator.system.settings import load_settings
-from longhaul.orchestrator.trace.records import Trace
 from longhaul.results.document import Documented
 from longhaul.results.run import Run
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.trace.records import Trace
 
 
 class Rerun(Documented):
@@ -73,6 +72,8 @@ def kept_runs(limit: int = 50) -> list[dict[str, Any]]:
 
 def verify(run: str) -> dict[str, Any]:
     """Compare every file of a kept run with its hash: whole, unsealed or damaged, file by file."""
+    from longhaul.orchestrator.results.verification import verification
+
     store = Store(load_settings())
     run_id = store.get(run)["run"]
     return dict(verification(run_id, store.states(run_id)))
@@ -81,6 +82,7 @@ def verify(run: str) -> dict[str, Any]:
 def rerun(run: str, *, original: bool = False) -> Rerun:
     """Run a kept run again from its manifest, with today's programs or those that made it, and compare the traces."""
     from longhaul.orchestrator.backends.originals import original_backend
+    from longhaul.orchestrator.execution.pipeline import Pipeline, opened_live
 
     settings = load_settings()
     store = Store(settings)
@@ -104,6 +106,8 @@ def rerun(run: str, *, original: bool = False) -> Rerun:
 
 def _seal(store: Store, run_id: str, trace: Trace) -> None:
     """Seal a run that was kept before files had hashes: its rerun is identical, so its files must hold the same records."""
+    from longhaul.orchestrator.results.traces import FILE_NAMES
+
     there = store.trace(run_id).kinds()
     for kind, records in trace.kinds().items():
         if records.tobytes() != there[kind].tobytes():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from longhaul.orchestrator.plan.run import point_text
-from longhaul.orchestrator.preview.describe import NO_ANSWER, control_text, unanswered
+from longhaul.orchestrator.preview.flow_text import NO_ANSWER, control_text, unanswered
 from longhaul.orchestrator.system.units import format_rate
 
 Row = dict[str, str]

@@ -10,10 +10,8 @@ import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.analysis import expect, measures
-from longhaul.orchestrator.analysis.fidelity import checks as fidelity
-from longhaul.orchestrator.analysis.fidelity.remedies import what_to_change
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.execution.formulas import is_current, measured_by
 from longhaul.orchestrator.execution.other_programs import differing_programs
@@ -21,11 +19,24 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RerunVerdict, RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
-from longhaul.orchestrator.trace.records import Trace, read_trace, trace_sha256
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.measures import Facts
+    from longhaul.orchestrator.trace.records import Trace
+
+
+def load_formulas() -> None:
+    """Load the modules that evaluate runs; a kept run whose numbers are today's needs none of them."""
+    import longhaul.orchestrator.analysis.expect
+    import longhaul.orchestrator.analysis.fidelity.checks  # noqa: F401
+
+    measured_by()
 
 
 def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument, Trace]:
     """The document and the trace of a finished run directory; FidelityBroken if its numbers cannot be believed."""
+    from longhaul.orchestrator.trace.records import read_trace, trace_sha256
+
     facts = json.loads((directory / "facts.json").read_text())
     trace = read_trace(directory / "trace.bin")
     document: RunDocument = {
@@ -121,8 +132,12 @@ def rerun_verdict(kept: RunDocument, again: RunDocument) -> RerunVerdict:
     }
 
 
-def _measured(document: RunDocument, run: Run, trace: Trace, facts: measures.Facts) -> RunDocument:
+def _measured(document: RunDocument, run: Run, trace: Trace, facts: Facts) -> RunDocument:
     """The document with numbers by today's formulas."""
+    from longhaul.orchestrator.analysis import expect, measures
+    from longhaul.orchestrator.analysis.fidelity import checks as fidelity
+    from longhaul.orchestrator.analysis.fidelity.remedies import what_to_change
+
     checks = fidelity.check_fidelity(run, trace, facts)
     if broken := fidelity.broken_text(checks):
         raise FidelityBroken(

@@ -101,8 +101,9 @@ class Runner:
 
     def _load_evaluation(self) -> None:
         """Load the modules that evaluate and keep runs, which takes longer than a short run, while the guest runs."""
-        import longhaul.orchestrator.execution.evaluation  # noqa: F401
+        from longhaul.orchestrator.execution.evaluation import load_formulas
 
+        load_formulas()
         self.sink.make_ready()
 
     def _exporting(self, run: Run, key: str, directory: Path) -> AbstractContextManager[RunExport | None]:

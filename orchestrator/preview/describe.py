@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.plan.compile import Plan
 from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
 from longhaul.orchestrator.plan.qdiscs import DCF, LIMITED_IN_BYTES, tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
+from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.plan.compile import Plan
 
 _MOST_POINTS = 20
 _MOST_PATHS = 8
@@ -28,22 +31,6 @@ def describe_plan(plan: Plan) -> str:
         lines += [f"  and {len(plan.runs) - _MOST_POINTS} more"] if len(plan.runs) > _MOST_POINTS else []
     lines += [f"note: {note}" for note in plan.lint]
     return "\n".join(lines)
-
-
-def control_text(cc: str | None, variant: str | None) -> str:
-    """A flow's congestion control, with a study's name for it if that differs."""
-    if cc is None:
-        return "udp"
-    return cc if variant in (None, cc) else f"{cc} ({variant})"
-
-
-# The completion of a flow that never had a connection, in tables.
-NO_ANSWER = "no answer"
-
-
-def unanswered(flow: Mapping[str, Any]) -> bool:
-    """Whether no response ever reached this flow of a document; documents from before `connected_s` do not contain it."""
-    return "connected_s" in flow and flow["connected_s"] is None
 
 
 def describe_run(run: Run) -> Iterator[str]:

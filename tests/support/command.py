@@ -34,6 +34,8 @@ _NEEDED = (
     *("alembic.command", "alembic.runtime.migration", "sqlalchemy.dialects.sqlite"),
     *("longhaul.orchestrator.backends.sandbox", "longhaul.cli.machine.capabilities", "longhaul.cli.runs.list", "longhaul.laboratory.kept_runs"),
     *("longhaul.cli.experiments.compare", "longhaul.orchestrator.execution.pipeline", "longhaul.cli.experiments.remote", "longhaul.laboratory.reproductions", "longhaul.orchestrator.database.catalog"),
+    *("longhaul.orchestrator.analysis.expect", "longhaul.orchestrator.analysis.fidelity.checks", "longhaul.orchestrator.analysis.aggregate"),
+    *("longhaul.orchestrator.execution.evaluation", "longhaul.orchestrator.analysis.report.chart", "longhaul.cli.terminal.bars"),
     *("longhaul.orchestrator.results.traces", "longhaul.laboratory.searches", "longhaul.orchestrator.spec.trial", "longhaul.laboratory.experiments"),
 )  # fmt: skip
 _AT_THE_END = """

@@ -48,7 +48,7 @@ def list_(options: ListOptions) -> None:
         show_hosts(as_json=options.as_json)
     elif options.noun is Noun.runs:
         from longhaul.laboratory.kept_runs import kept_runs
-        from longhaul.orchestrator.execution.catalogues import kept_runs as as_rows
+        from longhaul.orchestrator.execution.run_rows import kept_runs as as_rows
 
         rows = kept_runs(options.limit)
         show_rows("runs", rows, as_rows(rows), as_json=options.as_json)

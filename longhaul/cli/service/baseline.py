@@ -50,7 +50,7 @@ def list_baselines(options: ListOptions) -> None:
     """List the baselines."""
     from longhaul.cli.experiments.remote import open_client
     from longhaul.cli.terminal.console import plain_table, results_console
-    from longhaul.orchestrator.execution.catalogues import baseline_rows
+    from longhaul.orchestrator.execution.run_rows import baseline_rows
 
     with open_client(server_of(options.server, needed=True), options.token_env) as client:
         rows = [baseline.model_dump() for baseline in client.baselines()]

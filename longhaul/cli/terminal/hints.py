@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.system.settings import load_settings
-
 if TYPE_CHECKING:
     from longhaul.results.result import Result
 
@@ -17,7 +15,11 @@ _MOST = 3
 
 def show_hints(result: Result, experiment: str, *, reported: bool) -> None:
     """Print the next commands; `reported`: a report was written."""
-    if not (sys.stdout.isatty() and sys.stderr.isatty() and load_settings().hints):
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        return
+    from longhaul.orchestrator.system.settings import load_settings
+
+    if not load_settings().hints:
         return
     rows = list(next_commands(result, experiment, reported=reported))[:_MOST]
     width = max((len(words) for words, _ in rows), default=0)

@@ -7,6 +7,7 @@ longer than most verbs, so a value that is known to come back unchanged is passe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import EnumType
 from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -28,6 +29,8 @@ class _Unconverted:
             return list(value)
         if not several and annotation is str and _is_plain(value):
             return value
+        if isinstance(annotation, EnumType) and value in annotation.__members__.values():
+            return annotation(value)
         if annotation is int and type(value) is int and value == self._parameter.default:
             return value
         return self._conversion().coerce(value, param=param, ctx=ctx)

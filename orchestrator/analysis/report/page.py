@@ -22,7 +22,7 @@ from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.preview.changes import run_marks
-from longhaul.orchestrator.preview.describe import NO_ANSWER, control_text, unanswered
+from longhaul.orchestrator.preview.flow_text import NO_ANSWER, control_text, unanswered
 from longhaul.orchestrator.system.extras import is_installed
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
 from longhaul.orchestrator.trace.records import Trace

@@ -15,7 +15,7 @@ from longhaul.cli.terminal.console import count_line, flow_table, plain_table, p
 from longhaul.cli.terminal.progress import ProgressLines, Tally
 from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.analysis.report.chart import run_charts
-from longhaul.orchestrator.execution.catalogues import kept_runs
+from longhaul.orchestrator.execution.run_rows import kept_runs
 from tests.support.recordings import plain_run, recorded, trace_of
 
 

@@ -14,9 +14,9 @@ from longhaul.orchestrator.analysis.kept_series import kept_timeline
 from longhaul.orchestrator.analysis.report.comparison_text import as_json
 from longhaul.orchestrator.backends.originals import original_backend
 from longhaul.orchestrator.backends.sandbox import Sandbox
-from longhaul.orchestrator.execution.catalogues import baseline_rows, kept_runs
 from longhaul.orchestrator.execution.evaluation import readable, readable_all
 from longhaul.orchestrator.execution.other_programs import OtherPrograms
+from longhaul.orchestrator.execution.run_rows import baseline_rows, kept_runs
 from longhaul.orchestrator.kernels.artefacts import hashes
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.pruning import prune

@@ -1,0 +1,68 @@
+"""Kept runs and baselines as rows for people, as much as a line has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from longhaul.orchestrator.system.units import format_duration, format_rate
+
+Rows = list[dict[str, Any]]
+
+
+def kept_runs(rows: Rows) -> Rows:
+    """Rows of runs of the database, as much as a line has room for, with points only if there are any."""
+    found = [
+        {
+            "run": row["id"],
+            "experiment": row["experiment"],
+            "status": row["status"],
+            "point": ", ".join(f"{field}={value}" for field, value in row["point"].items()),
+            "seed": row["seed"],
+            "cc": row["controls"],
+            "path": _path(row),
+            "made": _minute(row["created_at"]),
+            "other programs": _names(row.get("other_programs", [])),
+        }
+        for row in rows
+    ]
+    return _without_empty_columns(found)
+
+
+def baseline_rows(rows: Rows) -> Rows:
+    """Rows of a service's baselines, as much as a line has room for, with other programs only if there are any."""
+    return _without_empty_columns(
+        [
+            {
+                "baseline": row["experiment_id"],
+                "name": row["name"],
+                "branch": row["branch"],
+                "set": _minute(row["set_at"]),
+                "by": row["set_by"],
+                "other programs": _names(row.get("other_programs", [])),
+            }
+            for row in rows
+        ]
+    )
+
+
+def _without_empty_columns(rows: Rows) -> Rows:
+    """The rows without columns that are empty in every row."""
+    columns = [key for key in (rows[0] if rows else ()) if any(row[key] != "" for row in rows)]
+    return [{key: row[key] for key in columns} for row in rows]
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def _names(others: Sequence[str]) -> str:
+    """Names of programs that differ from today's, as much as a column has room for."""
+    return ", ".join(line.partition(":")[0] for line in others)
+
+
+def _path(run: Mapping[str, Any]) -> str:
+    """The path of a run, as far as the database has it."""
+    if run["bandwidth_bps"] is None:
+        return ""
+    return f"{format_rate(run['bandwidth_bps'])}, {format_duration(run['rtt_us'])}"
