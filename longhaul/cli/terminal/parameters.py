@@ -1,7 +1,8 @@
-"""Parameters of commands whose values need no conversion, and get none.
+"""Parameters of commands: plain values are converted without pydantic.
 
-typer converts each value by a pydantic model that it makes for it, also a text to a text and a default to itself. Loading pydantic takes
-longer than most verbs, so a value that is known to come back unchanged is passed on. Any other is converted as before.
+typer converts each value by a pydantic model that it makes for it, even text to text and a default to itself. Loading pydantic takes
+longer than most verbs. Plain text, the names of choices, whole numbers and missing values are converted here; any other value, and any
+mistake, is left to typer.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+# More digits are left to typer.
+_MOST_DIGITS = 9
 
-class _Unconverted:
+
+class _Conversion:
     """The conversion of one parameter, made when a value needs it."""
 
     def __init__(self, parameter: Any, conversion: Any) -> None:
@@ -31,6 +35,8 @@ class _Unconverted:
             return value
         if isinstance(annotation, EnumType) and value in annotation.__members__.values():
             return annotation(value)
+        if annotation is int and _is_number(value, self._parameter.type_descriptor.parameter_info):
+            return int(value)
         if annotation is int and type(value) is int and value == self._parameter.default:
             return value
         return self._conversion().coerce(value, param=param, ctx=ctx)
@@ -38,12 +44,12 @@ class _Unconverted:
 
 class _Option(TyperOption):
     def get_runtime_param(self) -> Any:
-        return _Unconverted(self, super().get_runtime_param)
+        return _Conversion(self, super().get_runtime_param)
 
 
 class _Argument(TyperArgument):
     def get_runtime_param(self) -> Any:
-        return _Unconverted(self, super().get_runtime_param)
+        return _Conversion(self, super().get_runtime_param)
 
 
 _KINDS: dict[type, type] = {TyperOption: _Option, TyperArgument: _Argument}
@@ -74,5 +80,12 @@ def _lightened(parameters: Iterable[Any]) -> list[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is text without bytes that are none, which pydantic refuses."""
+    """Whether it is ASCII text: pydantic refuses other bytes."""
     return isinstance(value, str) and value.isascii()
+
+
+def _is_number(value: Any, allowed: Any) -> bool:
+    """Whether it is a whole number as Python prints it, within the limits."""
+    if not (_is_plain(value) and value.isdecimal() and len(value) <= _MOST_DIGITS and str(int(value)) == value):
+        return False
+    return (allowed.min is None or int(value) >= allowed.min) and (allowed.max is None or int(value) <= allowed.max)
