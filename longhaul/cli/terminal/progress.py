@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from longhaul.cli.terminal.live_charts import LiveCharts
     from longhaul.orchestrator.live.live_series import LiveEvent
 
-# The least time between two lines, and before the first.
-_ENDED_S, _RUNNING_S = 5.0, 30.0
+# The least time before the first line, and between two.
+_FIRST_S, _ENDED_S, _RUNNING_S = 1.0, 5.0, 30.0
 # This many runs give an estimate of the time that the others take.
 _TELLING = 2
 
@@ -41,7 +41,8 @@ class ProgressLines:
 
     def __init__(self, experiment: str, costs: Sequence[float], *, answered: int = 0) -> None:
         self._experiment, self._costs = experiment, costs
-        self._began_s = self._printed_s = time.monotonic()
+        self._began_s = time.monotonic()
+        self._printed_s: float | None = None
         self._titles: dict[int, tuple[str, float]] = {}
         self._done, self._computed, self._computed_cost = answered, 0, 0.0
         self._cost_left = sum(costs[answered:])
@@ -55,7 +56,7 @@ class ProgressLines:
     def reached(self, position: int, virtual_s: float) -> None:
         """A run has reached this virtual time."""
         with self._lock:
-            if time.monotonic() - self._printed_s >= _RUNNING_S and position in self._titles:
+            if position in self._titles and self._is_due(_RUNNING_S):
                 title, length_s = self._titles[position]
                 self._print(f"{title} is at {virtual_s:.1f}{f' of {length_s:g}' if length_s else ''} s")
 
@@ -71,8 +72,13 @@ class ProgressLines:
                 # A run that failed early gives no estimate.
                 self._computed += 1
                 self._computed_cost += self._costs[position]
-            if self._done < len(self._costs) and time.monotonic() - self._printed_s >= _ENDED_S:
+            if self._done < len(self._costs) and self._is_due(_ENDED_S):
                 self._print(f"{title}: {status}")
+
+    def _is_due(self, between_s: float) -> bool:
+        if self._printed_s is None:
+            return time.monotonic() - self._began_s >= _FIRST_S
+        return time.monotonic() - self._printed_s >= between_s
 
     def _print(self, what: str) -> None:
         now_s = time.monotonic()

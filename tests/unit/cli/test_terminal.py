@@ -130,7 +130,7 @@ def test_without_a_terminal_progress_is_an_occasional_line(
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     lines = ProgressLines("sweep", [10.0] * 6)
     lines.started(0, "sweep rtt=10 ms seed 1", 60.0)
-    for now[0] in (1.0, 29.0, 31.0, 32.0):
+    for now[0] in (0.9, 1.0, 29.0, 31.0, 32.0):
         lines.reached(0, now[0] / 2)
     now[0] = 40.0
     lines.finished(0, "done", cached=False)
@@ -139,6 +139,7 @@ def test_without_a_terminal_progress_is_an_occasional_line(
     lines.finished(1, "missed", cached=False)
     lines.finished(2, "done", cached=True)
     assert capsys.readouterr().err.splitlines() == [
+        "sweep: 0 of 6 runs done, 1 s; sweep rtt=10 ms seed 1 is at 0.5 of 60 s",
         "sweep: 0 of 6 runs done, 31 s; sweep rtt=10 ms seed 1 is at 15.5 of 60 s",
         "sweep: 1 of 6 runs done, 40 s; sweep rtt=10 ms seed 1: done",
         "sweep: 2 of 6 runs done, 80 s, about 160 s to go; sweep rtt=20 ms seed 1: missed",
