@@ -222,8 +222,15 @@ def test_a_release_is_made_from_a_tag_and_signed(wheel: Path, kernel_wheel: Path
     assert checked.returncode == 0, checked.stdout
     with tarfile.open(made["longhaul-0.1.0.tar.gz"]) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    kept = (FILES / "kmod/sandbox").rglob("*")
-    assert {str(file.relative_to(FILES)) for file in kept if file.is_file()} <= inside, "the GPL's corresponding source"
+    # All of the commit, which is the corresponding source that the GPL asks for, and the page; no program, no package of npm.
+    tracked = set(start(["git", "ls-files"], clone).splitlines()) - {
+        "longhaul/api",
+        "longhaul/orchestrator",
+        "longhaul/topologies",
+    }
+    page = {name for name in inside if name.startswith("dashboards/web/dist/")}
+    assert "dashboards/web/dist/index.html" in page
+    assert inside == tracked | page | {"PKG-INFO"}
     assert _differences(wheel, made[wheel.name]) == []
     for built in (wheel, kernel_wheel):
         assert made[built.name].read_bytes() == built.read_bytes(), "the same commit gives the same bytes"
