@@ -157,6 +157,8 @@ def today(tmp_path: Path) -> Settings:
     (kernel / "manifest.json").write_text(json.dumps({"hash": json.loads(MANIFEST_TEXT)["identity"]["kernel"]}))
     (cache / "modules" / "current-6.12" / "lh_trace.ko").write_text("a probe")
     agent.write_text("an agent")
+    for program in (kernel / "linux", agent):
+        program.chmod(0o755)
     return replace(load_settings(), cache=cache, agent=agent)
 
 
