@@ -155,6 +155,11 @@ def _run_command() -> None:
     except KeyboardInterrupt:
         print("longhaul: cancelled; finished runs are kept", file=sys.stderr)
         sys.exit(130)
+    except UnicodeEncodeError as error:
+        # Python reads such bytes of an argument as surrogates. A file's name may have them, a value may not.
+        if not any("\udc80" <= sign <= "\udcff" for sign in "".join(sys.argv)):
+            _end(unforeseen(error))
+        _end(PlanError("reading", "the arguments", "a value has bytes that are not UTF-8", "write it in UTF-8"))
     except Exception as error:  # exit code 1 would mean a failed expectation
         _end(unforeseen(error))
 

@@ -58,6 +58,16 @@ def test_a_user_without_a_home_is_asked_for_a_folder(tmp_path: Path) -> None:
         )
 
 
+def test_a_value_that_is_not_text_is_refused() -> None:
+    done = subprocess.run(
+        [*HERE, "plan", "quick", "--set", b"duration=\xff"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "longhaul: reading the arguments: a value has bytes that are not UTF-8; write it in UTF-8\n",
+    )
+
+
 def test_the_cache_of_another_user_is_named(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     (cache / "kernels").mkdir(parents=True)
