@@ -14,6 +14,7 @@ from longhaul.api.lab import Lab
 from longhaul.api.routes.runs import kept_run_id
 from longhaul.orchestrator.analysis.gates import compare_documents
 from longhaul.orchestrator.analysis.report.comparison_text import as_json
+from longhaul.orchestrator.analysis.trace_differences import trace_differences
 from longhaul.orchestrator.execution.evaluation import readable, readable_all
 from longhaul.orchestrator.plan.run_document import RunDocument
 
@@ -48,10 +49,14 @@ def compare(
     min_effect: Annotated[
         str, Query(max_length=20, description="The smallest relevant change of a mean.", examples=["5 %"])
     ] = "2 %",
+    trace: Annotated[
+        bool, Query(description="Also find the first record in which the traces of each pair differ.", examples=[True])
+    ] = False,
 ) -> dict[str, Any]:
     """The document of `longhaul compare A B --json`: each measure with its change, interval and verdict."""
     sides = a, _documents(lab, a), b, _documents(lab, b)
-    return as_json(compare_documents(*sides, gate or [], min_effect, lab.store.run_document))
+    found = compare_documents(*sides, gate or [], min_effect, lab.store.run_document)
+    return as_json(found, trace_differences(found, lab.store) if trace else None)
 
 
 def _documents(lab: Lab, key: str) -> list[RunDocument]:

@@ -212,9 +212,11 @@ class Client:
             raise ResultsError("reading the plan of run", run, f"its manifest: {error}", hint) from error
         return found
 
-    def compare(self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %") -> Comparison:
+    def compare(
+        self, a: str, b: str, gates: Sequence[str] = (), min_effect: str = "2 %", *, trace: bool = False
+    ) -> Comparison:
         """Compare two experiments or runs, as `longhaul.compare` does."""
-        query = {"a": a, "b": b, "gate": list(gates), "min_effect": min_effect}
+        query = {"a": a, "b": b, "gate": list(gates), "min_effect": min_effect, "trace": trace}
         return Comparison(self._connection.ask("GET", f"{ROOT}/comparisons", params=query).json())
 
     def baselines(self) -> list[Baseline]:

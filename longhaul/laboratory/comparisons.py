@@ -11,6 +11,7 @@ from longhaul.orchestrator.analysis.compare import Comparison as Compared
 from longhaul.orchestrator.analysis.gates import Plan, compare_pairs
 from longhaul.orchestrator.analysis.pairing import Pairing, pair_runs, split_by
 from longhaul.orchestrator.analysis.report.comparison_text import as_json
+from longhaul.orchestrator.analysis.trace_differences import TraceDifference, trace_differences
 from longhaul.orchestrator.execution.evaluation import readable
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
@@ -33,13 +34,21 @@ def compare(
     gates: Sequence[str] = (),
     min_effect: str = "2 %",
     names: tuple[str, str] | None = None,
+    trace: bool = False,
 ) -> Comparison:
     """Compare two sides, paired by point and seed; the arguments are those of `longhaul compare`.
 
     Instead of B, `by` compares two values of a swept field of A: by="flows.app.cc=cubic,bbr". `ok` is false where a
-    measure of `gates`, as in "goodput(app)", is worse in B by `min_effect` or more.
+    measure of `gates`, as in "goodput(app)", is worse in B by `min_effect` or more. `trace` also finds the first
+    record in which the traces of each pair differ.
     """
-    return Comparison(as_json(compare_sides(a, b, by=by, gates=gates, min_effect=min_effect, names=names)))
+    found = compare_sides(a, b, by=by, gates=gates, min_effect=min_effect, names=names)
+    return Comparison(as_json(found, differences_here(found) if trace else None))
+
+
+def differences_here(comparison: Compared) -> list[TraceDifference]:
+    """The first difference of each pair of traces that this machine keeps."""
+    return trace_differences(comparison, Store(load_settings()))
 
 
 def compare_sides(

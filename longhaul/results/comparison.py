@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.analysis.compare import Row
-from longhaul.orchestrator.analysis.report.comparison_text import cells, count_text, shown_rows
+from longhaul.orchestrator.analysis.report.comparison_text import cells, count_text, difference_line, shown_rows
 from longhaul.results.document import Documented
 from longhaul.results.tables import text_table
 
 if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.trace_differences import TraceDifference
     from longhaul.results.frames import Library
 
 
@@ -30,6 +31,16 @@ class Comparison(Documented):
     def verdict(self) -> str:
         """The comparison in one sentence."""
         return str(self["verdict"])
+
+    @property
+    def trace_differences(self) -> list[TraceDifference] | None:
+        """The first difference of each pair whose traces differ; None if the comparison was made without `trace`."""
+        from longhaul.orchestrator.analysis.trace_differences import TraceDifference
+
+        found = self.get("trace_differences")
+        if found is None:
+            return None
+        return [TraceDifference(**{name: one[name] for name in one if name != "text"}) for one in found]
 
     @property
     def notes(self) -> list[str]:
@@ -55,7 +66,8 @@ class Comparison(Documented):
         return [cells(row) for row in shown_rows(self.rows, everything=everything)]
 
     def __str__(self) -> str:
-        return "\n".join(filter(None, [self._sides(), text_table(self.table()), *self.notes, self.verdict]))
+        lines = [difference_line(one) for one in self.trace_differences or []]
+        return "\n".join(filter(None, [self._sides(), text_table(self.table()), *self.notes, self.verdict, *lines]))
 
     def __repr__(self) -> str:
         return f"<Comparison of {self['a']} and {self['b']}: {self.verdict}>"

@@ -332,6 +332,14 @@ class Store:
 
         return read_traces(self.directory(run_id))
 
+    def trace_folder(self, run_id: str) -> Path:
+        """The folder of a kept run, whose trace is whole; NotFound."""
+        if not (_RUN_ID.fullmatch(run_id) and self.is_kept(run_id)):
+            raise NotFound(
+                "looking for the trace of run", run_id, "no kept run has this id", "see `longhaul list runs`"
+            )
+        return self.directory(run_id)
+
     def columns(self, run_id: str) -> ColumnSource:
         """The trace of a kept run as columns, read on request; or a cancelled run's partial trace."""
         from longhaul.orchestrator.results.traces import read_columns

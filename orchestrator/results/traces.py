@@ -10,7 +10,7 @@ Reading columns decodes only those columns, and only groups of rows that can con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,13 +148,36 @@ def read_kind(folder: Path, kind: str) -> Records:
     check_file(folder, file.name)
     try:
         with opened(file) as source:
-            records = np.zeros(source.rows * RECORD_BYTES, dtype=np.uint8).view(TRACE_KINDS[kind])
-            records["kind"] = KIND_NUMBERS[kind]
+            records = _empty(source.rows, kind)
             first = 0
             for group, about in enumerate(source.groups):
-                for name in source.names:
-                    records[name][first : first + about.rows] = source.read(group, name)
+                _fill(records[first : first + about.rows], source, group)
                 first += about.rows
     except FAULTS as error:
         raise unreadable(file, error) from error
     return records
+
+
+def read_in_groups(folder: Path, kind: str) -> Iterator[Records]:
+    """The same, a group of rows of the file at a time."""
+    file = folder / FILE_NAMES[kind]
+    check_file(folder, file.name)
+    try:
+        with opened(file) as source:
+            for group, about in enumerate(source.groups):
+                records = _empty(about.rows, kind)
+                _fill(records, source, group)
+                yield records
+    except FAULTS as error:
+        raise unreadable(file, error) from error
+
+
+def _empty(rows: int, kind: str) -> Records:
+    records = np.zeros(rows * RECORD_BYTES, dtype=np.uint8).view(TRACE_KINDS[kind])
+    records["kind"] = KIND_NUMBERS[kind]
+    return records
+
+
+def _fill(records: Records, source: ParquetFile, group: int) -> None:
+    for name in source.names:
+        records[name] = source.read(group, name)

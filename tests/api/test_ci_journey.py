@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -310,5 +311,9 @@ def test_experiments_are_compared_with_the_baseline_of_a_branch(service: Service
         assert (found["differs"], found["notes"]) == (there["differs"], there["notes"])
         assert differs in found["notes"]
     assert "differ in" not in command("compare", ids["same"], ids["again"]).stderr
+    assert re.search(
+        r"the traces of \w+ and \w+ differ from [\d.]+ s on: ",
+        command("compare", ids["same"], ids["worse"], "--trace").stdout,
+    )
     with pytest.raises(NotAllowed), service.programs_client("read") as client:
         client.set_baseline("compared", "main", ids["same"])

@@ -28,8 +28,11 @@ def test_a_service_and_this_process_give_the_same_result(
         assert one.chart() == other.chart()
         assert "<table>" in there._repr_html_()
         assert one.report(tmp_path / "run.html").stat().st_size > 10_000
-        remote = client.compare(one.id, there.runs[1].id, ["goodput(app)"])
-        local = longhaul.compare(other.id, here.runs[1].id, gates=["goodput(app)"])
+        remote = client.compare(one.id, there.runs[1].id, ["goodput(app)"], trace=True)
+        local = longhaul.compare(other.id, here.runs[1].id, gates=["goodput(app)"], trace=True)
+        assert local.trace_differences and local.trace_differences[0].run_b == here.runs[1].id
+        assert remote.trace_differences == local.trace_differences
+        assert longhaul.compare(other.id, other.id).trace_differences is None
         assert isinstance(remote, longhaul.Comparison)
         # A single pair has no interval and so no verdicts; its differences are shown nevertheless.
         assert {"goodput(app)", "rtt_mean(app)"} <= {row["measure"] for row in local.table()}

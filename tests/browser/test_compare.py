@@ -58,6 +58,9 @@ def test_two_runs_are_overlaid_and_compared(visitor: Visitor, pairs: dict[str, A
     expect(table).to_contain_text("1 pair: no interval, no verdict")
     expect(table).not_to_contain_text("better")
     visitor.pictures("compare-differences")
+    page.get_by_role("button", name="Find the first record that differs").click()
+    expect(page.get_by_text(re.compile(r"the traces of \w{20} and \w{20} differ from [\d.]+ s on: "))).to_be_visible()
+    expect(page.get_by_role("table", name="Record")).to_contain_text("t_ns")
     # The address contains the whole view.
     page.reload()
     expect(table).to_contain_text("goodput")

@@ -18,6 +18,7 @@ from longhaul.orchestrator.system.errors import PlanError
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.compare import Comparison
+    from longhaul.orchestrator.analysis.trace_differences import TraceDifference
 
 app = verb_app()
 
@@ -46,6 +47,12 @@ class CompareOptions:
         str, typer.Option("--min-effect", metavar="SHARE", help="The smallest relevant change of a mean.")
     ] = "2 %"
     everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that changed.")] = False
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace", help="Show the first record in which the traces of a pair differ, and both sides of it."
+        ),
+    ] = False
     as_json: JsonOption = False
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")] = None
     summary: MarkdownOption = None
@@ -68,25 +75,27 @@ def compare(options: CompareOptions) -> int:
     if service := server_of(options.server, needed=options.baseline is not None):
         from longhaul.cli.experiments.remote import compare_remotely
 
-        return _finish(compare_remotely(options, service), options)
-    from longhaul.laboratory.comparisons import compare_sides
+        return _finish(*compare_remotely(options, service), options)
+    from longhaul.laboratory.comparisons import compare_sides, differences_here
 
     gates = options.gates or []
     with in_words(f"comparing {options.a}"):
         found = compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least)
-    return _finish(found, options)
+        differences = differences_here(found) if options.trace else None
+    return _finish(found, differences, options)
 
 
-def _finish(comparison: Comparison, options: CompareOptions) -> int:
+def _finish(comparison: Comparison, differences: list[TraceDifference] | None, options: CompareOptions) -> int:
     """Print the comparison, write the files, return the exit code: 1 if a gated measure is worse."""
     from longhaul.orchestrator.analysis.report import comparison_text
     from longhaul.orchestrator.analysis.report.junit import comparison_xml
     from longhaul.orchestrator.system.files import write_whole
 
     if options.as_json:
-        print(json.dumps(comparison_text.as_json(comparison)))
+        print(json.dumps(comparison_text.as_json(comparison, differences)))
     else:
         _print(comparison, everything=options.everything)
+        _print_differences(differences or [])
     if options.junit is not None:
         write_whole(options.junit, comparison_xml(comparison))
     if options.summary is not None:
@@ -125,3 +134,14 @@ def _print(comparison: Comparison, *, everything: bool) -> None:
     print(verdict_line(comparison))
     if comparison.gated:
         print(gate_line(comparison))
+
+
+def _print_differences(differences: list[TraceDifference]) -> None:
+    from longhaul.cli.terminal.console import plain_table, results_console
+    from longhaul.orchestrator.analysis.report.comparison_text import difference_cells, difference_line
+
+    for one in differences:
+        print(difference_line(one))
+    # Of many pairs, the first one that differs shows both sides.
+    if differences:
+        results_console().print(plain_table(difference_cells(differences[0])))

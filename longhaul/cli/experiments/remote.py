@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from longhaul.api.schemas.experiments import Experiment
     from longhaul.cli.experiments.compare import CompareOptions
     from longhaul.cli.experiments.run import RunOptions
+    from longhaul.orchestrator.analysis.trace_differences import TraceDifference
 
 _EXPERIMENT_ID_LENGTH = 16
 _RUN_ID = re.compile("[0-9a-f]{20}")
@@ -178,8 +179,8 @@ def _download(client: Client, run: str, folder: Path) -> None:
             client.download(run, name, folder)
 
 
-def compare_remotely(options: CompareOptions, server: str) -> Comparison:
-    """Compare two sides whose runs are on a service; or A with a baseline."""
+def compare_remotely(options: CompareOptions, server: str) -> tuple[Comparison, list[TraceDifference] | None]:
+    """Compare two sides whose runs are on a service; or A with a baseline. With --trace, the service compares the traces."""
     if options.report is not None:
         what = "charts need runs that are kept on this machine"
         hint = "read the report of an experiment: GET /experiments/{id}/report"
@@ -192,10 +193,14 @@ def compare_remotely(options: CompareOptions, server: str) -> Comparison:
                 raise PlanError("comparing", a, what, "leave one out")
             base = client.baseline(_name(client, a), options.baseline).experiment_id
             a, b, names = base, a, (f"{options.baseline} ({base})", a)
-        return compare_sides(
+        found = compare_sides(
             a, b, by=options.by, gates=options.gates or [], min_effect=options.least, names=names,
             find=partial(_documents, client), plan=partial(_planned, client),
         )  # fmt: skip
+        if not options.trace:
+            return found, None
+        pairs = [client.compare(first["run"], second["run"], trace=True) for first, second in found.pairing.pairs]
+        return found, [one for pair in pairs for one in pair.trace_differences or []]
 
 
 def _name(client: Client, side: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.analysis.compare import (
     BETTER,
@@ -23,18 +23,48 @@ from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.system.units import format_rate, format_share
+from longhaul.orchestrator.trace.records import (
+    EVENT_COMPLETED,
+    EVENT_CONNECTED,
+    EVENT_END,
+    EVENT_FLOW_CHANGE,
+    EVENT_PATH_CHANGE,
+    EVENT_STOPPED,
+)
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.trace_differences import TraceDifference
 
 # More than this many runs or rows are counted instead of named.
 _NAMED = 5
 _MARKDOWN_ROWS = 40
 _CHANGES = (MISSING, WORSE, BETTER, CHANGED, NO_VERDICT)
+# The records of a trace, as sentences name them.
+_RECORDS = {
+    "ack": "an ACK",
+    "flow": "a receiver's count",
+    "link": "a queue's count",
+    "drop": "a drop",
+    "event": "an event",
+    "state": "a congestion control's state",
+}
+_EVENTS = {
+    EVENT_CONNECTED: "connected",
+    EVENT_STOPPED: "stopped",
+    EVENT_COMPLETED: "completed",
+    EVENT_PATH_CHANGE: "change of the path",
+    EVENT_END: "end of the run",
+    EVENT_FLOW_CHANGE: "change of a flow or module",
+}
 _UNITS = {"milliseconds": " ms", "seconds": " s", "packets": " packets", "size": " B"}
 
 
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """The whole comparison as plain data."""
+def as_json(comparison: Comparison, differences: Sequence[TraceDifference] | None = None) -> dict[str, Any]:
+    """The whole comparison as plain data; with the differences of the traces, if they were looked for."""
     pairing = comparison.pairing
-    return {
+    rows = None if differences is None else [{"text": difference_line(one), **one.as_dict()} for one in differences]
+    traces = {} if rows is None else {"trace_differences": rows}
+    return traces | {
         "a": comparison.a,
         "b": comparison.b,
         "pairs": [[first["run"], second["run"]] for first, second in pairing.pairs],
@@ -51,6 +81,39 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "notes": list(notes(comparison)),
         "measures": [row.as_dict() for row in comparison.rows],
     }
+
+
+def difference_line(one: TraceDifference) -> str:
+    """The first difference of two traces in one sentence."""
+    about = f" of {one.of}" if one.of else ""
+    before = f", after {count_text(one.record - 1, 'equal one')}" if one.record > 1 else ""
+    side = "" if one.a and one.b else " that B does not have" if one.a else " that A does not have"
+    return f"the traces of {one.run_a} and {one.run_b} differ from {_exact(one.t_s)} s on: {_record_text(one)}{about}{side}{before}"
+
+
+def difference_cells(one: TraceDifference) -> list[dict[str, str]]:
+    """Both sides of that record, field by field, those that differ first."""
+    names = list(one.a or one.b or {})
+    ordered = sorted(names, key=lambda name: name not in one.fields)
+    return [
+        {"field": name, "A": _field(one.a, name), "B": _field(one.b, name), "": "differs" if name in one.fields else ""}
+        for name in ordered
+    ]
+
+
+def _record_text(one: TraceDifference) -> str:
+    sides = [side for side in (one.a, one.b) if side is not None]
+    first = min(sides, key=lambda side: side["t_ns"])
+    what = f" ({_EVENTS[first['what']]})" if one.kind == "event" and first["what"] in _EVENTS else ""
+    return _RECORDS[one.kind] + what
+
+
+def _field(record: Mapping[str, int] | None, name: str) -> str:
+    return "-" if record is None else str(record[name])
+
+
+def _exact(t_s: float) -> str:
+    return f"{t_s:.9f}".rstrip("0").rstrip(".")
 
 
 def _run(document: RunDocument) -> dict[str, Any]:

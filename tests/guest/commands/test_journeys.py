@@ -15,6 +15,7 @@ from longhaul.orchestrator.plan import cost
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec.load import at_point, load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.sweep import expand
+from longhaul.orchestrator.trace.records import EVENT_PATH_CHANGE
 from tests.support import command
 
 SHORT = ["--set", "duration=3 s"]
@@ -70,6 +71,14 @@ def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
     compared = json.loads(longhaul(home, "compare", again["run"], other["run"], "--json"))
     assert compared["identical"] is False
     assert compared["measures"]
+    assert "trace_differences" not in compared
+    # Runs of one seed are the same until something is different.
+    changed = run(home, "quick", "--set", "schedule=[{at: 5 s, path: {bandwidth: 8 Mbit/s}}]")["runs"][0]
+    compared = json.loads(longhaul(home, "compare", again["run"], changed["run"], "--trace", "--json"))
+    (difference,) = compared["trace_differences"]
+    assert (difference["kind"], difference["b"]["what"]) == ("event", EVENT_PATH_CHANGE)
+    assert 5.0 <= difference["t_s"] < 5.0001
+    assert "on: an event (change of the path)" in longhaul(home, "compare", again["run"], changed["run"], "--trace")
 
     for name, begin in (("run.html", b"<!doctype html>"), ("run.svg", b"<?xml"), ("run.png", b"\x89PNG")):
         longhaul(home, "report", again["run"], other["run"], "-o", str(tmp_path / name))

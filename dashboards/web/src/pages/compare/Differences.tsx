@@ -11,6 +11,7 @@ import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { ago, digits } from "../../units";
 import styles from "./Compare.module.css";
+import { FirstRecord } from "./FirstRecord";
 import { Forest } from "./Forest";
 import type { Compared } from "./useCompared";
 
@@ -34,6 +35,7 @@ interface Row {
 
 const TONES: Record<string, Tone> = { better: "good", worse: "bad", changed: "busy", missing: "bad", unclear: "warn" };
 const EXPERIMENT_ID = 16;
+const RUN_ID = 20;
 const QUIET = new Set(["same", "no difference"]);
 
 export function Differences({ runs, compared }: { runs: readonly string[]; compared: Compared }) {
@@ -132,6 +134,9 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
         <>
           <InputDifferences differs={(found.data.differs ?? []) as Differs[]} />
           <p className={styles.verdict}>{String(found.data.verdict)}</p>
+          {a.length === RUN_ID && b.length === RUN_ID && !found.data.identical && (
+            <FirstRecord key={a + b} a={a} b={b} />
+          )}
           <Table
             label="Differences"
             columns={columns}
