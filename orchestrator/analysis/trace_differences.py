@@ -49,10 +49,14 @@ class TraceDifference:
         return asdict(self)
 
     @property
+    def earlier(self) -> Record:
+        """The side whose record is earlier; A's if both are of the same time."""
+        return _earlier(self.a, self.b)
+
+    @property
     def fields(self) -> list[str]:
         """The names of the fields that differ; of a record that one side lacks, all."""
-        names = self.a or self.b or {}
-        return [name for name in names if self.a is None or self.b is None or self.a[name] != self.b[name]]
+        return [name for name in self.earlier if self.a is None or self.b is None or self.a[name] != self.b[name]]
 
 
 def trace_differences(comparison: Comparison, store: Store) -> list[TraceDifference]:
@@ -72,11 +76,10 @@ def first_difference(store: Store, run_a: str, run_b: str) -> TraceDifference | 
     found = [(kind, one) for kind in TRACE_KINDS if (one := _of_kind(folder_a, folder_b, kind))]
     if not found:
         return None
-    kind, (number, a, b) = min(found, key=lambda one: _time_ns(one[1][1], one[1][2]))
-    either = a if a is not None and (b is None or a["t_ns"] <= b["t_ns"]) else b
-    assert either is not None
-    plan = store.run_document(run_a if either is a else run_b) or {}
-    return TraceDifference(run_a, run_b, _time_ns(a, b) / _NANOSECONDS, kind, _name(plan, kind, either), number, a, b)
+    kind, (number, a, b) = min(found, key=lambda one: _earlier(one[1][1], one[1][2])["t_ns"])
+    first = _earlier(a, b)
+    plan = store.run_document(run_a if first is a else run_b) or {}
+    return TraceDifference(run_a, run_b, first["t_ns"] / _NANOSECONDS, kind, _name(plan, kind, first), number, a, b)
 
 
 def _of_kind(a: Path, b: Path, kind: str) -> tuple[int, Record | None, Record | None] | None:
@@ -117,8 +120,8 @@ def _record(records: Records) -> Record | None:
     return {name: int(records[name][0]) for name in records.dtype.names or () if name != "kind"}
 
 
-def _time_ns(a: Record | None, b: Record | None) -> int:
-    return min(one["t_ns"] for one in (a, b) if one is not None)
+def _earlier(a: Record | None, b: Record | None) -> Record:
+    return min((one for one in (a, b) if one is not None), key=lambda one: one["t_ns"])
 
 
 def _name(plan: Mapping[str, Any], kind: str, record: Record) -> str:

@@ -333,12 +333,10 @@ class Store:
         return read_traces(self.directory(run_id))
 
     def trace_folder(self, run_id: str) -> Path:
-        """The folder of a kept run, whose trace is whole; NotFound."""
-        if not (_RUN_ID.fullmatch(run_id) and self.is_kept(run_id)):
-            raise NotFound(
-                "looking for the trace of run", run_id, "no kept run has this id", "see `longhaul list runs`"
-            )
-        return self.directory(run_id)
+        """The folder of a kept run, whose trace is whole; never outside the store, whatever the id."""
+        if _RUN_ID.fullmatch(run_id) and self.is_kept(run_id):
+            return self.directory(run_id)
+        raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
 
     def columns(self, run_id: str) -> ColumnSource:
         """The trace of a kept run as columns, read on request; or a cancelled run's partial trace."""
@@ -366,13 +364,10 @@ class Store:
         return file_of(kept, self._derived(run_id) if is_whole else kept / "derived", name)
 
     def _traced(self, run_id: str) -> Path:
-        """The folder of a kept run or of its partial trace; never outside the store, whatever the id."""
-        if _RUN_ID.fullmatch(run_id):
-            if self.is_kept(run_id):
-                return self.directory(run_id)
-            if self.is_partial(run_id):
-                return partial_folder(self.home, run_id)
-        raise NotFound("looking for run", run_id, "no kept run has this id", "see `longhaul list runs`")
+        """The same, or the folder of a cancelled run's partial trace."""
+        if _RUN_ID.fullmatch(run_id) and not self.is_kept(run_id) and self.is_partial(run_id):
+            return partial_folder(self.home, run_id)
+        return self.trace_folder(run_id)
 
     def _derived(self, run_id: str) -> Path:
         return self.home / "derived" / run_id[:2] / run_id

@@ -93,8 +93,7 @@ def difference_line(one: TraceDifference) -> str:
 
 def difference_cells(one: TraceDifference) -> list[dict[str, str]]:
     """Both sides of that record, field by field, those that differ first."""
-    names = list(one.a or one.b or {})
-    ordered = sorted(names, key=lambda name: name not in one.fields)
+    ordered = sorted(one.earlier, key=lambda name: name not in one.fields)
     return [
         {"field": name, "A": _field(one.a, name), "B": _field(one.b, name), "": "differs" if name in one.fields else ""}
         for name in ordered
@@ -102,10 +101,8 @@ def difference_cells(one: TraceDifference) -> list[dict[str, str]]:
 
 
 def _record_text(one: TraceDifference) -> str:
-    sides = [side for side in (one.a, one.b) if side is not None]
-    first = min(sides, key=lambda side: side["t_ns"])
-    what = f" ({_EVENTS[first['what']]})" if one.kind == "event" and first["what"] in _EVENTS else ""
-    return _RECORDS[one.kind] + what
+    known = _EVENTS.get(one.earlier["what"]) if one.kind == "event" else None
+    return f"{_RECORDS[one.kind]} ({known})" if known else _RECORDS[one.kind]
 
 
 def _field(record: Mapping[str, int] | None, name: str) -> str:
