@@ -25,6 +25,12 @@ _BLOCK, _GROUP = 2048, 32
 _GROUPS = _BLOCK // _GROUP
 _WIDTHS = np.array([0, 1, 2, 4, 8, 16, 32, 64])
 _GREATEST = np.array([(1 << int(width)) - 1 for width in _WIDTHS], np.uint64)
+# The numbers of 1, 2 or 4 bits in each byte.
+_IN_A_BYTE = {
+    width: np.arange(256, dtype=np.uint8)[:, None] >> np.arange(0, 8, width, dtype=np.uint8)
+    & np.uint8((1 << width) - 1)
+    for width in (1, 2, 4)
+}
 # More than any writer uses; what is damaged must not ask for memory.
 _LARGEST_BLOCK = 1 << 20
 
@@ -142,7 +148,7 @@ def decode_deltas(data: Bytes, count: int, dtype: np.dtype[Any]) -> Numbers:
     room[0] = unzigzag(written) & mask
     deltas = room[1:].reshape(blocks * groups, size)
     # Not numpy.unique, which loads more of numpy than reading a short trace takes.
-    for width in sorted(set(widths.tolist())):
+    for width in np.flatnonzero(np.bincount(widths)).tolist():
         if width:
             chosen = np.flatnonzero(widths == width)
             length = width * size // 8
@@ -163,6 +169,8 @@ def _unpack(packed: Bytes, width: int, words: np.dtype[Any]) -> Numbers:
     """Numbers of this width, eight of which fill `width` bytes."""
     if width in (8, 16, 32, 64):
         return packed.view(f"<u{width // 8}").astype(words)
+    if width in _IN_A_BYTE:
+        return _IN_A_BYTE[width].astype(words).take(packed, axis=0).reshape(-1)
     eights = len(packed) // width
     if width % 8 == 0:
         every = np.zeros((8 * eights, words.itemsize), np.uint8)

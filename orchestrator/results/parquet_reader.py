@@ -13,6 +13,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -147,7 +148,7 @@ class ParquetFile:
         return np.concatenate(parts) if parts else np.zeros(0, self._columns[name].dtype)
 
 
-def _read_footer(file: BinaryIO) -> tuple[dict[str, _Column], list[Group]]:
+def _read_footer(file: BinaryIO) -> tuple[Mapping[str, _Column], Sequence[Group]]:
     size = file.seek(0, 2)
     if size < 12:
         raise ParquetError("it is too short for a Parquet file")
@@ -159,7 +160,14 @@ def _read_footer(file: BinaryIO) -> tuple[dict[str, _Column], list[Group]]:
     if length > size - 12:
         raise ParquetError("its footer is longer than the file")
     file.seek(size - 8 - length)
-    footer, _ = decode_struct(file.read(length))
+    return _decode_footer(file.read(length), size)
+
+
+# A chart reads several series of the same few files.
+@lru_cache(maxsize=64)
+def _decode_footer(encoded: bytes, size: int) -> tuple[Mapping[str, _Column], Sequence[Group]]:
+    """The columns and groups of a file of this size; the same bytes are always the same footer."""
+    footer, _ = decode_struct(encoded)
     try:
         if footer[2][0].get(5) != len(footer[2]) - 1:
             raise ParquetError("its columns are nested")

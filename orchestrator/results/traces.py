@@ -63,21 +63,23 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     file = folder / FILE_NAMES[kind]
     check_file(folder, file.name)
     wanted = list(dict.fromkeys(["t_ns", *names]))
-    # Without records, an empty array of each field's type.
-    parts = {name: [np.zeros(0, TRACE_KINDS[kind][name])] for name in wanted}
     try:
         with opened(file) as source:
-            statistics = [_statistics(group) for group in source.groups]
-            groups = [group for group, ranges in enumerate(statistics) if ranges.may_hold(about, span_ns)]
+            chosen = {
+                group: rows
+                for group, part in enumerate(source.groups)
+                if len(rows := _chosen(source, group, _statistics(part), about, span_ns))
+            }
+            found = {name: np.empty(sum(map(len, chosen.values())), TRACE_KINDS[kind][name]) for name in wanted}
             # A group at a time: a long trace is never in memory as a whole for one of its flows.
-            for group in groups:
-                whole = statistics[group].holds_only(about, span_ns)
-                chosen = slice(None) if whole else _chosen(source, group, about, span_ns)
+            first = 0
+            for group, rows in chosen.items():
                 for name in wanted:
-                    parts[name].append(source.read(group, name)[chosen])
+                    np.take(source.read(group, name), rows, out=found[name][first : first + len(rows)], mode="clip")
+                first += len(rows)
     except FAULTS as error:
         raise unreadable(file, error) from error
-    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    return found
 
 
 def opened(file: Path) -> ParquetFile:
@@ -113,13 +115,18 @@ def groups_within(source: ParquetFile, span_ns: SpanNs) -> list[int]:
     return [group for group, (first, last) in enumerate(times) if first <= span_ns[1] and span_ns[0] <= last]
 
 
-def _chosen(source: ParquetFile, group: int, about: int, span_ns: SpanNs) -> NDArray[np.bool_]:
-    """The rows of this flow or link in this time span."""
-    chosen: NDArray[np.bool_] = source.read(group, "id") == about
-    if span_ns != EVER:
+def _chosen(source: ParquetFile, group: int, statistics: _Statistics, about: int, span_ns: SpanNs) -> NDArray[np.intp]:
+    """The rows of this flow or link in this time span; a column is not read if the statistics of the group suffice."""
+    if not statistics.may_hold(about, span_ns):
+        return np.zeros(0, np.intp)
+    if statistics.id != (about, about):
+        chosen = source.read(group, "id") == about
+    else:
+        chosen = np.ones(source.groups[group].rows, np.bool_)
+    if not statistics.lies_within(span_ns):
         t_ns = source.read(group, "t_ns")
         chosen &= (t_ns >= span_ns[0]) & (t_ns <= span_ns[1])
-    return chosen
+    return np.flatnonzero(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +140,9 @@ class _Statistics:
         """Whether there can be records of this flow or link in this time span."""
         return self.id[0] <= about <= self.id[1] and self.t_ns[0] <= span_ns[1] and span_ns[0] <= self.t_ns[1]
 
-    def holds_only(self, about: int, span_ns: SpanNs) -> bool:
-        """Whether there are only such records: then the rows need not be filtered."""
-        return self.id == (about, about) and span_ns[0] <= self.t_ns[0] and self.t_ns[1] <= span_ns[1]
+    def lies_within(self, span_ns: SpanNs) -> bool:
+        """Whether all records are in this time span."""
+        return span_ns[0] <= self.t_ns[0] and self.t_ns[1] <= span_ns[1]
 
 
 def _statistics(group: Group) -> _Statistics:
