@@ -26,8 +26,8 @@ from longhaul.orchestrator.backends.mininet import NET
 from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
+from longhaul.orchestrator.system.guard import Guard, GuardReport
 from longhaul.orchestrator.system.installation import AGENT
-from longhaul.orchestrator.system.process import Guard, GuardReport
 from longhaul.orchestrator.system.settings import Settings
 
 _MEMORY_MB = 1024

@@ -13,7 +13,7 @@ import signal
 from pathlib import Path
 
 from longhaul.orchestrator.system.errors import GuestDied
-from longhaul.orchestrator.system.process import GuardReport
+from longhaul.orchestrator.system.guard import GuardReport
 
 # Deaths that are independent of the experiment: a known, rare fault of time travel itself.
 RETRYABLE = frozenset({"time_went_backwards"})

@@ -16,7 +16,7 @@ from pathlib import Path
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError
-from longhaul.orchestrator.system.process import GuardReport
+from longhaul.orchestrator.system.guard import GuardReport
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.untrusted_folder import check_size, discard, hand_over, take_out
 

@@ -38,8 +38,8 @@ from longhaul.orchestrator.system.errors import (
     KernelComplained,
     RunTimedOut,
 )
+from longhaul.orchestrator.system.guard import Guard, GuardReport, start_guard
 from longhaul.orchestrator.system.installation import AGENT
-from longhaul.orchestrator.system.process import Guard, GuardReport, start_guard
 from longhaul.orchestrator.system.settings import Settings
 
 # An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
@@ -219,6 +219,7 @@ class Guests:
         for name in _LEFT:
             with contextlib.suppress(FileNotFoundError):
                 (guest / name).rename(directory / name)
+        self._note_kernel(run, directory)
         try:
             check_log(run.experiment, directory / "log.txt")
             check_end(run, directory, report)
@@ -229,6 +230,13 @@ class Guests:
             raise
         shutil.rmtree(guest, ignore_errors=fence is not None)
         shutil.rmtree(directory / "home")
+
+    def _note_kernel(self, run: Run, directory: Path) -> None:
+        """The parts of a kernel with a name belong to the facts of a run."""
+        parts = json.loads((self._settings.kernel(run.kernel) / "manifest.json").read_text()).get("parts")
+        if parts is not None and (directory / "facts.json").is_file():
+            facts = json.loads((directory / "facts.json").read_text())
+            (directory / "facts.json").write_text(json.dumps(facts | {"kernel_parts": parts}))
 
     def _module_file(self, run: Run, module: Module) -> Path:
         if module.source:

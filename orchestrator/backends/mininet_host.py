@@ -20,8 +20,9 @@ from longhaul.orchestrator.kernels.prebuilt import provide_agent
 from longhaul.orchestrator.plan.run import FlowChange, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.guard import start_guard
 from longhaul.orchestrator.system.installation import AGENT
-from longhaul.orchestrator.system.process import run_in_terminal, run_script, start_guard
+from longhaul.orchestrator.system.process import run_in_terminal, run_script
 from longhaul.orchestrator.system.settings import Settings, load_settings
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

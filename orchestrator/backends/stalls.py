@@ -7,7 +7,7 @@ it wants a processor     no time counts
 
 from __future__ import annotations
 
-from longhaul.orchestrator.system.process import Effort
+from longhaul.orchestrator.system.guard import Effort
 
 # No check is later than this, unless this process was delayed too: then the guest's state in between is unknown.
 _LONGEST_INTERVAL_S = 1.0

@@ -28,9 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from longhaul.orchestrator.system.guard import Guard, start_guard
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.locks import locked, take
-from longhaul.orchestrator.system.process import Guard, run_script, start_guard
+from longhaul.orchestrator.system.process import run_script
 from longhaul.orchestrator.system.settings import load_settings
 from tests.hosts import wires
 from tests.hosts.files import KERNEL, host_keys, setup_script, ssh_config, write_disk

@@ -12,7 +12,7 @@ from longhaul.orchestrator.backends import module_crashes
 from longhaul.orchestrator.backends.deaths import RETRYABLE, name_death
 from longhaul.orchestrator.kernels.build_user_modules import Place
 from longhaul.orchestrator.plan.run import Module
-from longhaul.orchestrator.system.process import GuardReport
+from longhaul.orchestrator.system.guard import GuardReport
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.folders import DATA
 from tests.support.recordings import plain_run

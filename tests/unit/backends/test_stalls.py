@@ -18,7 +18,7 @@ from longhaul.orchestrator.backends.guest import follow
 from longhaul.orchestrator.backends.stalls import Stall
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import GuestDied, RunTimedOut
-from longhaul.orchestrator.system.process import Effort, Guard, GuardReport, effort_below
+from longhaul.orchestrator.system.guard import Effort, Guard, GuardReport, effort_below
 from longhaul.orchestrator.system.settings import Settings
 
 _LIMIT_S = 1
