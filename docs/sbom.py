@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from longhaul.orchestrator.kernels.release_lock import kernel_patches
+from longhaul.orchestrator.kernels.release_lock import patches_for
 
 ROOT = Path(__file__).resolve().parents[1]
 _ITSELF = "longhaul (pyproject.toml)"
@@ -185,14 +185,16 @@ def _installed() -> dict[str, str]:
 def kernels(itself: Part) -> list[Part]:
     """A source may be made into more than one kernel."""
     installed = _installed()
+    rows = [row.split() for row in (ROOT / "kmod/sandbox/sources.lock").read_text().splitlines()]
+    pinned = {row[0]: row[2] for row in rows if row and row[0] != "#"}
     found: dict[str, Part] = {}
     for row in (ROOT / "kmod/sandbox/kernel.lock").read_text().splitlines():
         if row.strip() and not row.startswith("#"):
             _, package, release = row.split()[:3]
-            version = installed.get(package, release)
+            version = pinned.get(package) or installed.get(package, release)
             patches = [
                 {"type": "unofficial", "diff": {"url": str(patch.relative_to(ROOT))}}
-                for patch in kernel_patches(release)
+                for patch, _ in patches_for(release)
             ]
             reference = f"pkg:deb/debian/{package}@{quote(version)}"
             more = {

@@ -12,8 +12,8 @@
 #error "Longhaul's modules need Linux 5.10 or later: build them for a newer kernel"
 #endif
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
-#error "Longhaul's modules are written for Linux 5.10 to 6.18: build them for one of these"
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
+#error "Longhaul's modules are written for Linux 5.10 to 7.3: build them for one of these"
 #endif
 
 /* The window's accessors came with 5.19. */

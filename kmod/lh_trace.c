@@ -611,8 +611,7 @@ static int __init lh_trace_init(void)
 	flows = vzalloc(LH_MAX_FLOWS * sizeof(*flows));
 	if (!buffer || !flows)
 		goto free;
-	hrtimer_init(&tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	tick.function = on_tick;
+	hrtimer_setup(&tick, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	write_header();
 	for_each_kernel_tracepoint(match_hook, NULL);
 	for (i = 0; i < ARRAY_SIZE(hooks); i++) {

@@ -24,7 +24,9 @@ if [ ! -f "$kernel/manifest.json" ]; then
 	exit 1
 fi
 hash=$({
-	cat "$kernel/manifest.json" "$here/build-modules.sh"
+	# A kernel of an earlier version of Longhaul has no hash of its headers.
+	grep -o '"headers": "[0-9a-f]*"' "$kernel/manifest.json" || cat "$kernel/manifest.json"
+	cat "$here/build-modules.sh"
 	cd "$sources" && cat Kbuild ./*.h
 	if [ -n "$brought" ]; then cd "$brought"; fi
 	cat ./*.h ./*.c 2>/dev/null || true

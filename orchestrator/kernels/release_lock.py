@@ -14,6 +14,7 @@ A part that was built from other files than those of this installation is not th
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,12 @@ from longhaul.orchestrator.system.installation import AGENT_FILE, KMOD
 LOCK = KMOD / "sandbox/release.lock"
 # The agent's path among the parts.
 AGENT_PART = f"agent/{AGENT_FILE}"
+
+# The first lines of a patch, and of a fragment of the configuration after a #.
+_HEAD = {
+    "Purpose": re.compile(r"^Purpose: (truth|speed)$", re.MULTILINE),
+    "Kernels": re.compile(r"^(?:# )?Kernels: (?:from )?([\d.]+)(?: to ([\d.]+))?$", re.MULTILINE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +104,37 @@ def kernel_inputs(version: str) -> str:
     row = next(line for line in (sandbox / "kernel.lock").read_text().splitlines() if line.split()[:1] == [version])
     upstream, *fragment = row.split()[2:4]
     profile = sandbox / f"profile-{version}.tar.xz"
-    named = [sandbox / "kernel.config", *(sandbox / name for name in fragment), sandbox / "build.sh"]
-    return _digest([*named, *kernel_patches(upstream), *([profile] if profile.is_file() else [])], row)
+    fragments = [*fragments_for(upstream), *(sandbox / name for name in fragment)]
+    named = [sandbox / "kernel.config", *fragments, sandbox / "build.sh", sandbox / "compile.sh"]
+    patches = [file for file, _ in patches_for(upstream)]
+    return _digest([*named, *patches, *([profile] if profile.is_file() else [])], row)
 
 
-def kernel_patches(upstream: str) -> list[Path]:
-    """The patches of a release of Linux, in the order of build.sh: those for all releases, then its own."""
-    folder = KMOD / "sandbox/patches"
-    return [file for place in (folder, folder / upstream) for file in sorted(place.glob("*.patch"))]
+def patches_for(version: str) -> list[tuple[Path, str]]:
+    """The sandbox's patches for a release of Linux in their order, each with its purpose: "truth" must apply, "speed" may not."""
+    files = _for_release("patches/*.patch", version)
+    return [(file, _HEAD["Purpose"].findall(file.read_text())[0]) for file in files]
+
+
+def fragments_for(version: str) -> list[Path]:
+    """The lines of configuration that only some releases of Linux have, as files over kernel.config."""
+    return _for_release("fragments/*.config", version)
+
+
+def _for_release(pattern: str, version: str) -> list[Path]:
+    """The files for a release, in the order of build.sh, which chooses in the same way."""
+    chosen = []
+    for file in sorted((KMOD / "sandbox").glob(pattern)):
+        first, last = _HEAD["Kernels"].findall(file.read_text())[0]
+        if _number(first) <= _number(version) and (not last or _number(version) <= _number(last)):
+            chosen.append(file)
+    return chosen
+
+
+def _number(version: str) -> tuple[int, int]:
+    """A release as numbers that compare: 6.12 of 6.12, 6.12.57 and 6.12-rc3."""
+    major, minor = re.findall(r"\d+", version)[:2]
+    return int(major), int(minor)
 
 
 def modules_inputs() -> str:

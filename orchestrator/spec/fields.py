@@ -6,7 +6,7 @@ A refused value raises with one phrase, what is allowed there; load.py adds the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -199,6 +199,19 @@ def one_of(*values: str) -> Any:
         return value
 
     return Annotated[str, BeforeValidator(check), WithJsonSchema({"type": "string", "enum": list(values)})]
+
+
+def matching(pattern: str, examples: Sequence[str], allowed: str) -> Any:
+    """A field whose text matches a pattern, which `allowed` describes."""
+    whole = re.compile(pattern)
+
+    def check(value: object) -> object:
+        if not (isinstance(value, str) and whole.fullmatch(value)):
+            raise refuse(f"{allowed}{', in quotes' if isinstance(value, float) else ''}")
+        return value
+
+    schema = {"type": "string", "pattern": pattern, "examples": list(examples)}
+    return Annotated[str, BeforeValidator(check), WithJsonSchema(schema)]
 
 
 def _schema(quantity: str, *examples: str, kind: str | list[str] = "string") -> WithJsonSchema:

@@ -11,6 +11,7 @@ Rules between fields are in rules.py, reading and error lines in load.py, number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -40,14 +41,21 @@ from longhaul.orchestrator.spec.fields import (
     Sweep,
     Switch,
     WindowSize,
+    matching,
     one_of,
 )
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
 
 ORDINARY_KERNELS = ("6.12", "6.1")
+# Kernels of more releases of Linux; `make kernels-all` builds them.
+FURTHER_KERNELS = ("5.10", "7.3")
 # Debug kernels find faults, and are far too slow for anything else.
 DEBUG_KERNELS = ("6.12-debug",)
-KERNELS = (*ORDINARY_KERNELS, *DEBUG_KERNELS)
+KERNELS = (*ORDINARY_KERNELS, *FURTHER_KERNELS, *DEBUG_KERNELS)
+# A kernel of the user's (kernels/named_kernels.py).
+KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
+KERNEL_PATTERN = f"^({'|'.join(map(re.escape, KERNELS))}|{KERNEL_NAME})$"
+KernelName = matching(KERNEL_PATTERN, KERNELS, f"one of {', '.join(KERNELS)}, or a name of `longhaul kernel add`")
 QUEUES = (
     "droptail",
     "codel",
@@ -327,7 +335,11 @@ class Experiment(Part):
     aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summarised")  # type: ignore[valid-type]
     seed: int = Field(1, ge=0, le=2**32 - 1, description="source of all randomness of the first repeat")
     sample: Sample = Field("every-ack", description="how often the trace records the state of a sender")
-    kernel: one_of(*KERNELS) = Field("6.12", description="kernel of the sandbox, in quotes")  # type: ignore[valid-type]
+    kernel: KernelName = Field(  # type: ignore[valid-type]
+        "6.12",
+        description="kernel of the guest: a version, in quotes, or the name of a kernel of your own",
+        json_schema_extra={"x-catalogue": "kernels"},
+    )
     cc_era: one_of(*ERAS) | None = Field(  # type: ignore[valid-type]
         None, description="kernel whose defaults the flows have where they have no value, in quotes"
     )

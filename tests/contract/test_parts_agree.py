@@ -19,6 +19,7 @@ from longhaul.orchestrator.database.tables import METADATA
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.execution.formulas import FORMULAS
 from longhaul.orchestrator.kernels.build import known_kernels
+from longhaul.orchestrator.kernels.release_lock import fragments_for, patches_for
 from longhaul.orchestrator.plan import compile as plan
 from longhaul.orchestrator.plan import wifi_airtime
 from longhaul.orchestrator.plan.compile import compile_plan
@@ -28,7 +29,7 @@ from longhaul.orchestrator.spec import rules
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
-from longhaul.orchestrator.spec.model import DEBUG_KERNELS, KERNELS, ORDINARY_KERNELS, QUEUES
+from longhaul.orchestrator.spec.model import DEBUG_KERNELS, FURTHER_KERNELS, KERNELS, ORDINARY_KERNELS, QUEUES
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
@@ -149,6 +150,43 @@ def test_make_kernels_makes_every_kernel_that_is_for_numbers() -> None:
     made = re.search(r"^KERNELS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
     assert made is not None
     assert tuple(made[1].split()) == ORDINARY_KERNELS
+    further = re.search(r"^FURTHER_KERNELS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    assert further is not None
+    assert tuple(further[1].split()) == FURTHER_KERNELS
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_kernels_patches_and_fragments_are_chosen_alike_in_both_languages(kernel: str) -> None:
+    script = KMOD / "sandbox" / "build.sh"
+    chosen = subprocess.run([script, "--patches", kernel], check=True, capture_output=True, text=True).stdout
+    release = kernel.partition("-")[0]
+    patches = [f"{file.name} {purpose}" for file, purpose in patches_for(release)]
+    assert chosen.splitlines() == [*(file.name for file in fragments_for(release)), *patches]
+    assert patches_for(f"{release}.57-rc1") == patches_for(release)
+
+
+def test_a_patch_names_its_purpose_and_releases_first_and_then_its_reason() -> None:
+    for file in (KMOD / "sandbox" / "patches").iterdir():
+        purpose, releases, empty, reason, *_ = file.read_text().splitlines()
+        assert re.fullmatch(r"Purpose: (truth|speed)", purpose), file.name
+        assert re.fullmatch(r"Kernels: (from [\d.]+|[\d.]+ to [\d.]+)", releases), file.name
+        assert (empty, bool(reason)) == ("", True), file.name
+
+
+def test_no_release_gets_two_patches_of_the_same_number() -> None:
+    for release in ("5.10", "5.15", "6.1", "6.6", "6.12", "6.18", "7.2", "7.3"):
+        numbers = [file.name[:4] for file, _ in patches_for(release)]
+        assert len(set(numbers)) == len(numbers), release
+
+
+def test_the_sources_that_are_not_debian_12s_are_pinned() -> None:
+    rows = [row.split() for row in (KMOD / "sandbox" / "kernel.lock").read_text().splitlines() if row[:1].isdigit()]
+    pins = [row.split() for row in (KMOD / "sandbox" / "sources.lock").read_text().splitlines() if row[:1] == "l"]
+    assert {pin[0] for pin in pins} == {row[1] for row in rows if row[0] in FURTHER_KERNELS}
+    for _, upstream, version, sha256, sha1, *suites in pins:
+        assert version.startswith(f"{upstream}-")
+        assert re.fullmatch(r"[0-9a-f]{64} [0-9a-f]{40}", f"{sha256} {sha1}")
+        assert suites
 
 
 @pytest.mark.parametrize("kernel", ORDINARY_KERNELS)

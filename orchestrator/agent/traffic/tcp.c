@@ -156,6 +156,9 @@ static ssize_t read_first(const struct flow *flow, int fd)
 		clamp_window(flow, fd);
 		if (info.tcpi_rcv_mss >= largest_segment(flow, info.tcpi_advmss)) {
 			fix_receive_buffer(flow, fd, ROOMY * flow->window_clamp_bytes);
+			/* Late kernels (7.3, not 6.12) fit the clamp to the buffer. */
+			if (read_clamp(flow, fd) != flow->window_clamp_bytes)
+				clamp_window(flow, fd);
 			return 1;
 		}
 		got = recv(fd, NULL, RECEIVE_BYTES, MSG_TRUNC);
