@@ -84,7 +84,13 @@ def read_changes(
 def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
     """The kernels of guests, and which of them are built here."""
     return [
-        Kernel(version=row["version"], built=row["built"], release=row.get("kernelrelease"), hash=row.get("hash"))
+        Kernel(
+            version=row["version"],
+            built=row["built"],
+            parts=row["parts"],
+            release=row.get("kernelrelease"),
+            hash=row.get("hash"),
+        )
         for row in built_kernels(lab.settings)
     ]
 

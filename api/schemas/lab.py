@@ -86,10 +86,13 @@ class Changes(Wire):
 
 
 class Kernel(Wire):
-    """A kernel of the sandbox."""
+    """A kernel of the sandbox: a version, or a name of `longhaul kernel add`."""
 
     version: str
     built: bool
+    parts: list[str] = Field(
+        default=[], description="For a kernel with a name: its source, patches and configuration, a line each."
+    )
     release: str | None = Field(description="The kernel's release name.")
     hash: str | None = Field(description="The hash of everything that it is built from.")
 

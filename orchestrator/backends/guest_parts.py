@@ -6,14 +6,23 @@ import os
 import platform
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.build import known_kernels
+from longhaul.orchestrator.kernels.named_kernels import names
 from longhaul.orchestrator.kernels.prebuilt import provide_agent, provide_kernel
-from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.errors import BackendError, nearest
 from longhaul.orchestrator.system.settings import Settings
 
 _NO_PROCESSOR = (
     "an x86-64 processor",
     "run the experiment on another machine, through LONGHAUL_SERVER; plans, comparisons and reports work here (docs/installing.md)",
 )
+
+
+def _kernel_remedy(settings: Settings, kernel: str) -> str:
+    known = [*known_kernels(), *names(settings)]
+    if kernel in known:
+        return f"run `longhaul kernel build {kernel}`"
+    return f"add one with this name (`longhaul kernel add --help`); known: {', '.join(known)}{nearest(kernel, known)}"
 
 
 def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[str, str]]:
@@ -33,7 +42,7 @@ def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[st
     if not agent.is_file():
         missing.append(("the agent", "run `longhaul agent build`"))
     if not (settings.kernel(kernel) / "linux").is_file():
-        missing.append((f"the sandbox kernel {kernel}", f"run `longhaul kernel build {kernel}`"))
+        missing.append((f"the sandbox kernel {kernel}", _kernel_remedy(settings, kernel)))
     elif not (settings.modules(kernel) / "lh_trace.ko").is_file():
         missing.append((f"the kernel modules for {kernel}", f"run `longhaul modules build --kernel {kernel}`"))
     for file in (agent, settings.kernel(kernel) / "linux"):

@@ -6,6 +6,7 @@ discipline of this host's kernel) are checked by its own backend.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -38,7 +39,7 @@ class Place:
 
 def places(settings: Settings, kernel: str | None = None) -> Iterator[Place]:
     """Every place where runs with this guest kernel can happen."""
-    probe = load_experiment("quick", [f'kernel="{kernel}"'] if kernel else [])
+    probe = load_experiment("quick", [f"kernel={json.dumps(kernel)}"] if kernel else [])
     for target in TARGETS:
         # The hosts of a run do not affect what is missing here.
         planned = "sandbox" if target.where == HOSTS else target.backend

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from longhaul.orchestrator.kernels import build_trees, named_kernels
 from longhaul.orchestrator.kernels.build_user_modules import build_objects, has_headers, missing_headers
 from longhaul.orchestrator.kernels.prebuilt import (
     find_parts,
@@ -21,7 +22,7 @@ from longhaul.orchestrator.kernels.prebuilt import (
 from longhaul.orchestrator.kernels.release_lock import read_release
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.user_modules import adopt, own_controls
-from longhaul.orchestrator.system.errors import BackendError, PlanError
+from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest
 from longhaul.orchestrator.system.installation import AGENT, AGENT_SOURCES, IS_CHECKOUT, KMOD
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.process import run_script
@@ -43,8 +44,13 @@ def build_kernel(version: str, origin: str = "") -> str:
 
     `origin` is "release", "source", or "" for the release's where this installation has it, and one built from source elsewhere.
     """
-    _known(version, _KERNEL)
     settings = load_settings()
+    if version in named_kernels.names(settings):
+        if origin == "release":
+            what = "a kernel of your own is in no release"
+            raise PlanError("installing the release's", f"kernel {version}", what, "leave --from out")
+        return str(build_trees.build(settings, version))
+    _known(version, _KERNEL)
     parts = find_parts(version) if origin == "release" or (not origin and settings.prebuilt) else None
     if parts is not None:
         return str(install_kernel(settings, version, parts))
@@ -156,7 +162,7 @@ def kernels_in_cache(settings: Settings) -> list[dict[str, Any]]:
     if kernels.is_dir() and not os.access(kernels, os.R_OK | os.X_OK):
         hint = "set LONGHAUL_CACHE to a folder that this user can read"
         raise BackendError("listing kernels in", str(kernels), "Permission denied", hint)
-    current = {settings.kernel(version).resolve() for version in known_kernels()}
+    current = {settings.kernel(name).resolve() for name in (*known_kernels(), *named_kernels.names(settings))}
     rows = []
     for manifest in sorted(kernels.glob("[!.]*/manifest.json")):
         folder = manifest.parent
@@ -169,7 +175,11 @@ def kernels_in_cache(settings: Settings) -> list[dict[str, Any]]:
                 "version": about["version"],
                 "kernelrelease": about["kernelrelease"],
                 "hash": about["hash"],
-                "origin": "release" if pinned else "built here" if has_headers(folder) else "another release",
+                "origin": "release"
+                if pinned
+                else "built here"
+                if has_headers(folder) or "parts" in about
+                else "another release",
                 "current": folder in current,
                 "headers": has_headers(folder),
                 "directory": str(folder),
@@ -179,19 +189,35 @@ def kernels_in_cache(settings: Settings) -> list[dict[str, Any]]:
 
 
 def built_kernels(settings: Settings) -> list[dict[str, Any]]:
-    """One row per known kernel: its manifest if it is built."""
-    rows = []
+    """One row per kernel of kernel.lock and per kernel with a name: what it consists of, and its manifest if it is built."""
     for version in known_kernels():
         # A damaged part is reported by the run that needs it.
         with contextlib.suppress(BackendError):
             provide_kernel(settings, version)
-        folder = settings.kernel(version)
-        row: dict[str, Any] = {"version": version, "built": (folder / "manifest.json").is_file()}
-        if row["built"]:
-            row |= {"directory": str(folder.resolve()), **json.loads((folder / "manifest.json").read_text())}
-            del row["files"]
-        rows.append(row)
-    return rows
+    rows = [_row(settings, version, []) for version in known_kernels()]
+    named = [named_kernels.find(settings, name) for name in named_kernels.names(settings)]
+    return rows + [_row(settings, kernel.name, [*kernel.lines()]) for kernel in named]
+
+
+def find_kernels(settings: Settings, name: str | None) -> list[dict[str, Any]]:
+    """The same, of one kernel if a name is given; NotFound lists the known ones."""
+    rows = built_kernels(settings)
+    if name is None:
+        return rows
+    known = [row["version"] for row in rows]
+    if name not in known:
+        hint = f"known: {', '.join(known)}{nearest(name, known)}"
+        raise NotFound("looking for the kernel", name, "no kernel has this name", hint)
+    return [row for row in rows if row["version"] == name]
+
+
+def _row(settings: Settings, version: str, parts: list[str]) -> dict[str, Any]:
+    folder = settings.kernel(version)
+    row: dict[str, Any] = {"version": version, "built": (folder / "manifest.json").is_file(), "parts": parts}
+    if row["built"]:
+        found = json.loads((folder / "manifest.json").read_text())
+        row |= {"directory": str(folder.resolve()), "kernelrelease": found["kernelrelease"], "hash": found["hash"]}
+    return row
 
 
 def built_modules(settings: Settings) -> list[dict[str, Any]]:
@@ -199,7 +225,7 @@ def built_modules(settings: Settings) -> list[dict[str, Any]]:
     rows = []
     for name, control in CONGESTION_CONTROLS.items():
         states = {}
-        for version in known_kernels():
+        for version in (*known_kernels(), *named_kernels.names(settings)):
             kernel = settings.kernel(version)
             ours = settings.modules(version) / f"{control.module}.ko"
             if not (kernel / "manifest.json").is_file():
@@ -215,14 +241,14 @@ def built_modules(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _known(version: str, attempting: str) -> str:
-    if version not in known_kernels():
-        raise PlanError(attempting, version, "no such kernel", f"known: {', '.join(known_kernels())}")
+    known = [*known_kernels(), *named_kernels.names(load_settings())]
+    if version not in known:
+        hint = f"known: {', '.join(known)}{nearest(version, known)}"
+        raise PlanError(attempting, version, "no kernel has this name", hint)
     return version
 
 
 def _build(script: str, version: str, attempting: str, cache: Path | None = None) -> str:
-    place = str(cache or load_settings().cache)
-    if " " in place:
-        what = f"make cannot build Linux in {place}, because of the space in its path"
-        raise BackendError(attempting, version, what, "set LONGHAUL_CACHE to a folder without spaces")
-    return run_script([str(_SANDBOX / script), _known(version, attempting)], attempting, {"LONGHAUL_CACHE": place})
+    place = cache or load_settings().cache
+    build_trees.check_place(place, attempting, version)
+    return run_script([str(_SANDBOX / script), _known(version, attempting)], attempting, {"LONGHAUL_CACHE": str(place)})

@@ -204,6 +204,38 @@ class PrometheusExport(_SampleCounts, total=False):
     why: str
 
 
+class KernelSource(TypedDict):
+    """The source of a kernel with a name: a version, folder, revision or archive, and its commit or SHA-256."""
+
+    kind: str
+    place: str
+    revision: str
+    commit: str
+    sha256: str
+
+
+class KernelPatch(TypedDict):
+    """A patch of a kernel, and the hunks that were found at other lines than it says."""
+
+    name: str
+    sha256: str
+    offsets: list[str]
+
+
+class KernelParts(TypedDict):
+    """What a kernel with a name consists of: `about` is a line, `tree` Git's name of the source with the patches, `without` the
+    sandbox's patches that do not apply."""
+
+    name: str
+    about: str
+    source: KernelSource
+    release: str
+    tree: str
+    patches: list[KernelPatch]
+    config: list[str]
+    without: list[str]
+
+
 class OfEveryRun(TypedDict):
     """The fields that are known before a run begins, and how it ended; `cached`: the answer is from the store."""
 
@@ -223,6 +255,7 @@ class RunDocument(OfEveryRun, RunNumbers, total=False):
     where: str
     clock: str
     kernel: str
+    kernel_parts: KernelParts
     virtual_s: float
     wall_s: float
     cpu_s: float

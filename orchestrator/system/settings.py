@@ -21,6 +21,8 @@ LONGHAUL_USER_CODE       on: code of admins is accepted     off
 LONGHAUL_CONFINEMENT     off: user code runs unconfined     on
 LONGHAUL_PREBUILT        off: the kernel, modules and       on
                          agent in wheels are not used
+LONGHAUL_KERNEL_TREES_MB most that build trees of kernels   16000
+                         with a name take of the disk
 LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
                          of runs go while they run
 LONGHAUL_PROMETHEUS_TOKEN        a bearer token to show there;
@@ -90,6 +92,8 @@ class Settings:
     confinement: bool = True
     # Whether parts of the release that wheels bring are used.
     prebuilt: bool = True
+    # Build trees of kernels with a name, of some 2 GB each.
+    kernel_trees_mb: int = 16_000
     # Whether a result is followed by a hint on what to do next.
     hints: bool = True
     database: str = ""
@@ -152,6 +156,7 @@ def load_settings() -> Settings:
         user_code=user_code,
         confinement=confinement,
         prebuilt=_switch(environment, "LONGHAUL_PREBUILT", default=True),
+        kernel_trees_mb=_positive(environment, "LONGHAUL_KERNEL_TREES_MB", 16_000),
         hints=_switch(environment, "LONGHAUL_HINTS", default=True),
         database=environment.get("LONGHAUL_DATABASE", ""),
         dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),

@@ -27,6 +27,7 @@ from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.execution import evaluation
 from longhaul.orchestrator.execution.local_executor import rerun_outcome
 from longhaul.orchestrator.execution.runner import Runner, cancelled_document, failed_document
+from longhaul.orchestrator.kernels.named_kernels import NamedKernel, Patch, Source
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.live.run_export import note
 from longhaul.orchestrator.live.stream import Stream
@@ -68,6 +69,14 @@ class Recordings:
     def run(self, run: Run, directory: Path, progress: object) -> Cost:
         for file in ("facts.json", "trace.bin", "log.txt", "status.json"):
             shutil.copy(RUNS / self.name / file, directory)
+        if run.kernel == "mine":
+            kernel = NamedKernel(
+                "mine", Source("version", "6.12"), "6.12.117", "0" * 40, (Patch("a.patch", "0" * 64, ("at",)),), ("x",)
+            )
+            facts = json.loads((directory / "facts.json").read_text()) | {
+                "kernel_parts": kernel.parts(["0005-x.patch"])
+            }
+            (directory / "facts.json").write_text(json.dumps(facts))
         return Cost(wall_s=0.5, cpu_s=0.25, max_rss_kb=20_000)
 
 
@@ -102,6 +111,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         keys.append(
             kept("lossy_pair", store, phases=(Phase("early", 0, 1_000_000), Phase("late", 1_000_000, 2_500_000)))
         )
+        keys.append(kept("lossy_pair", store, kernel="mine"))
         note(store, keys[0], exported("lossy_pair", 1_795_305_560_000).outcome())
         lost = exported("lossy_pair", None)
         lost.tally.why = "there is no room"

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.in_words import in_words
-from longhaul.cli.terminal.options import JsonOption, MarkdownOption, SideA, SideB
+from longhaul.cli.terminal.options import (
+    EverythingOption,
+    GatesOption,
+    JsonOption,
+    JunitOption,
+    LeastOption,
+    MarkdownOption,
+    PairsReportOption,
+    SideA,
+    SideB,
+    TraceOption,
+)
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
 from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
 from longhaul.orchestrator.system.errors import PlanError
@@ -39,24 +49,14 @@ class CompareOptions:
             help="Instead of B: compare two values of a swept field of A, as in flows.app.cc=cubic,bbr.",
         ),
     ] = None
-    gates: Annotated[
-        list[str] | None,
-        typer.Option("--for", metavar="MEASURE", help="Exit code 1 if this measure is worse in B, as in goodput(app)."),
-    ] = None
-    least: Annotated[
-        str, typer.Option("--min-effect", metavar="SHARE", help="The smallest relevant change of a mean.")
-    ] = "2 %"
-    everything: Annotated[bool, typer.Option("--all", help="Show every measure, not only those that changed.")] = False
-    trace: Annotated[
-        bool,
-        typer.Option(
-            "--trace", help="Show the first record in which the traces of a pair differ, and both sides of it."
-        ),
-    ] = False
+    gates: GatesOption = None
+    least: LeastOption = "2 %"
+    everything: EverythingOption = False
+    trace: TraceOption = False
     as_json: JsonOption = False
-    junit: Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")] = None
+    junit: JunitOption = None
     summary: MarkdownOption = None
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, pair by pair.")] = None
+    report: PairsReportOption = None
     baseline: Annotated[
         str | None,
         typer.Option(metavar="BRANCH", help="Instead of B: compare A with the service's baseline of this branch."),
@@ -64,28 +64,31 @@ class CompareOptions:
     server: ServerOption = None
     token_env: TokenEnvOption = TOKEN_ENV
 
+    def check(self) -> None:
+        """PlanError if a file would be empty."""
+        if self.junit is not None and not self.gates:
+            what = "there is no gate, so the file would have no test"
+            raise PlanError("writing", str(self.junit), what, "name a gate with --for")
+
 
 @command(app)
 def compare(options: CompareOptions) -> int:
     """Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse."""
-    if options.junit is not None and not options.gates:
-        raise PlanError(
-            "writing", str(options.junit), "there is no gate, so the file would have no test", "name a gate with --for"
-        )
+    options.check()
     if service := server_of(options.server, needed=options.baseline is not None):
         from longhaul.cli.experiments.remote import compare_remotely
 
-        return _finish(*compare_remotely(options, service), options)
+        return finish(*compare_remotely(options, service), options)
     from longhaul.laboratory.comparisons import compare_sides, differences_here
 
     gates = options.gates or []
     with in_words(f"comparing {options.a}"):
         found = compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least)
         differences = differences_here(found) if options.trace else None
-    return _finish(found, differences, options)
+    return finish(found, differences, options)
 
 
-def _finish(comparison: Comparison, differences: list[TraceDifference] | None, options: CompareOptions) -> int:
+def finish(comparison: Comparison, differences: list[TraceDifference] | None, options: CompareOptions) -> int:
     """Print the comparison, write the files, return the exit code: 1 if a gated measure is worse."""
     from longhaul.orchestrator.analysis.report import comparison_text
     from longhaul.orchestrator.analysis.report.junit import comparison_xml

@@ -5,14 +5,34 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longhaul.cli.terminal.commands import command, group_app
-from longhaul.cli.terminal.options import JsonOption
+from longhaul.cli.terminal.in_words import in_words
+from longhaul.cli.terminal.options import (
+    EverythingOption,
+    ExperimentArgument,
+    GatesOption,
+    JobsOption,
+    JsonOption,
+    JunitOption,
+    LeastOption,
+    MarkdownOption,
+    PairsReportOption,
+    RepeatsOption,
+    SeedOption,
+    SetOption,
+    TraceOption,
+)
 from longhaul.cli.terminal.output import show_rows
+from longhaul.orchestrator.system.errors import PlanError
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.kernels.named_kernels import Source
 
 app = group_app("The sandbox kernel.")
 
@@ -24,11 +44,103 @@ class Origin(StrEnum):
     SOURCE = "source"
 
 
+NameArgument = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="A kernel's name: a version of kernel.lock, or one of `longhaul kernel add`."),
+]
+
+
+@dataclass(frozen=True)
+class AddOptions:
+    """The options of `longhaul kernel add`."""
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name for experiments, as in `kernel: mine`.")]
+    base: Annotated[str | None, typer.Option(metavar="VERSION", help="The source: a version of kernel.lock.")] = None
+    tree: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The source: a folder, also with changes that are not committed; read again at each build.",
+        ),
+    ] = None
+    repository: Annotated[
+        str | None,
+        typer.Option("--git", metavar="URL|DIR", help="The source: a Git repository; --rev names the revision."),
+    ] = None
+    revision: Annotated[str | None, typer.Option("--rev", metavar="REV", help="A commit, tag or branch of --git.")] = (
+        None
+    )
+    archive: Annotated[Path | None, typer.Option(metavar="FILE", help="The source: a tar archive.")] = None
+    sha256: Annotated[str | None, typer.Option(metavar="HASH", help="The SHA-256 that the archive must have.")] = None
+    patches: Annotated[
+        list[Path] | None,
+        typer.Option("--patch", metavar="FILE", help="A patch for the source; patches are applied in this order."),
+    ] = None
+    config: Annotated[
+        list[str] | None, typer.Option(metavar="LINE", help="A line of configuration more, as in CONFIG_NET_SCH_ETF=m.")
+    ] = None
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the kernel that has this name.")] = False
+    as_json: JsonOption = False
+
+
+@command(app, "add")
+def add(options: AddOptions) -> None:
+    """Give a name to a kernel of your own: a source, patches in order, and lines of configuration; `longhaul kernel build NAME` compiles it."""
+    from longhaul.orchestrator.kernels import named_kernels
+    from longhaul.orchestrator.kernels.build import known_kernels
+    from longhaul.orchestrator.system.settings import load_settings
+
+    with in_words("reading the source"):
+        kernel = named_kernels.add(
+            load_settings(), options.name, _source(options), options.patches or (), options.config or (), taken=known_kernels(), again=options.replace
+        )  # fmt: skip
+    if options.as_json:
+        print(json.dumps(kernel.content()))
+        return
+    print(f"{kernel.name}: {kernel.describe()}")
+    for line in kernel.offsets():
+        print(f"  {line}")
+    print(f"compile it with `longhaul kernel build {kernel.name}`")
+
+
+def _source(options: AddOptions) -> Source:
+    """The source that exactly one of four options names."""
+    from longhaul.orchestrator.kernels.named_kernels import Source
+
+    named = {"--base": options.base, "--tree": options.tree, "--git": options.repository, "--archive": options.archive}
+    given = [name for name, value in named.items() if value is not None]
+    if len(given) != 1:
+        what = f"{' and '.join(given)} are given" if given else "no source is given"
+        raise PlanError("adding the kernel", options.name, what, f"use one of {', '.join(named)}")
+    for name, value, needed in (("--rev", options.revision, "--git"), ("--sha256", options.sha256, "--archive")):
+        if value is not None and given != [needed]:
+            raise PlanError(
+                "adding the kernel",
+                options.name,
+                f"{name} is given without {needed}",
+                f"use it with {needed}, or leave it out",
+            )
+    if options.repository is not None:
+        if options.revision is None:
+            raise PlanError(
+                "adding the kernel",
+                options.name,
+                "--git is given without --rev",
+                "name a commit, tag or branch with --rev",
+            )
+        return Source("revision", options.repository, revision=options.revision)
+    if options.base is not None:
+        return Source("version", options.base)
+    if options.tree is not None:
+        return Source("folder", str(options.tree))
+    return Source("archive", str(options.archive), sha256=options.sha256 or "")
+
+
 @dataclass(frozen=True)
 class BuildOptions:
     """The options of `longhaul kernel build`."""
 
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="A kernel of kmod/sandbox/kernel.lock.")] = "6.12"
+    version: NameArgument = "6.12"
     origin: Annotated[
         Origin | None,
         typer.Option(
@@ -44,6 +156,91 @@ def build(options: BuildOptions) -> None:
     from longhaul.orchestrator.kernels.build import build_kernel
 
     typer.echo(build_kernel(options.version, options.origin or ""))
+
+
+@dataclass(frozen=True)
+class RemoveOptions:
+    """The options of `longhaul kernel remove`."""
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name of `longhaul kernel add`.")]
+
+
+@command(app, "remove")
+def remove_kernel(options: RemoveOptions) -> None:
+    """Forget the name of a kernel, with its build tree; kept runs can still be rerun on it."""
+    from longhaul.orchestrator.kernels.build_trees import remove
+    from longhaul.orchestrator.system.settings import load_settings
+
+    remove(load_settings(), options.name)
+
+
+@dataclass(frozen=True)
+class DiffOptions:
+    """The options of `longhaul kernel diff`."""
+
+    before: Annotated[
+        str, typer.Argument(metavar="A", help="A version of kernel.lock, or a name of `longhaul kernel add`.")
+    ]
+    after: Annotated[str, typer.Argument(metavar="B", help="Another one.")]
+    only_names: Annotated[
+        bool, typer.Option("--stat", help="Only the names of the files, with the numbers of their lines.")
+    ] = False
+
+
+@command(app, "diff")
+def diff(options: DiffOptions) -> None:
+    """Show the difference between the sources of two kernels, and between their configurations, as a patch."""
+    from longhaul.orchestrator.kernels import named_kernels
+    from longhaul.orchestrator.system.settings import load_settings
+
+    with in_words("reading the sources"):
+        text = named_kernels.diff(load_settings(), options.before, options.after, only_names=options.only_names)
+    print(text, end="")
+
+
+@dataclass(frozen=True)
+class CompareKernelsOptions:
+    """The options of `longhaul kernel compare`."""
+
+    a: Annotated[
+        str,
+        typer.Argument(metavar="A", help="The kernel to compare with: a version, or a name of `longhaul kernel add`."),
+    ]
+    b: Annotated[str, typer.Argument(metavar="B", help="The other one.")]
+    experiment: ExperimentArgument
+    gates: GatesOption = None
+    least: LeastOption = "2 %"
+    everything: EverythingOption = False
+    trace: TraceOption = False
+    changes: SetOption = None
+    seed: SeedOption = None
+    repeats: RepeatsOption = None
+    jobs: JobsOption = None
+    as_json: JsonOption = False
+    junit: JunitOption = None
+    summary: MarkdownOption = None
+    report: PairsReportOption = None
+
+
+@command(app, "compare")
+def compare(options: CompareKernelsOptions) -> int:
+    """Run an experiment on two kernels and compare the runs, paired by point and seed; exit code 1 if a measure of --for is worse on B."""
+    from longhaul.cli.experiments.compare import CompareOptions, finish
+    from longhaul.cli.terminal.progress import plan_progress
+    from longhaul.laboratory.comparisons import differences_here
+    from longhaul.laboratory.kernel_comparisons import compare_kernel_sides
+
+    shown = CompareOptions(
+        options.a, options.b, gates=options.gates, least=options.least, everything=options.everything, trace=options.trace,
+        as_json=options.as_json, junit=options.junit, summary=options.summary, report=options.report,
+    )  # fmt: skip
+    shown.check()
+    found = compare_kernel_sides(
+        options.a, options.b, options.experiment, gates=options.gates or [], min_effect=options.least,
+        set=options.changes or [], seed=options.seed, repeats=options.repeats, jobs=options.jobs,
+        watcher=partial(plan_progress, quiet=options.as_json),
+    )  # fmt: skip
+    return finish(found, differences_here(found) if options.trace else None, shown)
 
 
 @dataclass(frozen=True)
@@ -97,19 +294,24 @@ def list_kernels(options: ListOptions) -> None:
 class InfoOptions:
     """The options of `longhaul kernel info`."""
 
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One kernel; by default all.", show_default=False)
+    ] = None
     as_json: JsonOption = False
 
 
 @command(app, "info")
 def info(options: InfoOptions) -> None:
-    """Show which kernels exist and which are built."""
-    from longhaul.orchestrator.kernels.build import built_kernels
+    """Show which kernels exist, which are built, and what each with a name consists of."""
+    from longhaul.orchestrator.kernels.build import find_kernels
     from longhaul.orchestrator.system.settings import load_settings
 
-    rows = built_kernels(load_settings())
+    rows = find_kernels(load_settings(), options.name)
     if options.as_json:
         print(json.dumps(rows))
         return
     for row in rows:
         built = f"{row['kernelrelease']}, {row['hash'][:16]}" if row["built"] else "not built"
         print(f"{row['version']}: {built}")
+        for line in row["parts"]:
+            print(f"  {line}")

@@ -84,7 +84,11 @@ def clock_line(document: Document) -> str:
     if document["cached"]:
         return f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
     speed = document["virtual_s"] / max(document["wall_s"], 1e-9)
-    return f"{document['virtual_s']:g} s of {document.get('clock', 'virtual')} time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}"
+    return f"{document['virtual_s']:g} s of {document.get('clock', 'virtual')} time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}{_own_kernel(document)}"
+
+
+def _own_kernel(document: Document) -> str:
+    return f" ({document['kernel_parts']['about']})" if "kernel_parts" in document else ""
 
 
 def fidelity_line(document: Document) -> str:

@@ -72,6 +72,20 @@ HostsOption = Annotated[
 MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", help="Write a summary for a pull request, as Markdown.")
 ]
+GatesOption = Annotated[
+    list[str] | None,
+    typer.Option("--for", metavar="MEASURE", help="Exit code 1 if this measure is worse in B, as in goodput(app)."),
+]
+LeastOption = Annotated[
+    str, typer.Option("--min-effect", metavar="SHARE", help="The smallest relevant change of a mean.")
+]
+EverythingOption = Annotated[bool, typer.Option("--all", help="Show every measure, not only those that changed.")]
+TraceOption = Annotated[
+    bool,
+    typer.Option("--trace", help="Show the first record in which the traces of a pair differ, and both sides of it."),
+]
+JunitOption = Annotated[Path | None, typer.Option(help="Write a JUnit file with a test for each gated measure.")]
+PairsReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, pair by pair.")]
 ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds that confirm the result.")]
 SideA = Annotated[str, typer.Argument(metavar="A", help=f"The reference: {_SIDE}.")]
 SideB = Annotated[str | None, typer.Argument(metavar="B", help=f"The side to compare with A: {_SIDE}.")]

@@ -221,11 +221,17 @@ def _fidelity(document: RunDocument) -> str:
     return f"<details{opened}><summary>Fidelity: {passed} of {len(checks)} checks hold</summary>{table}</details>"
 
 
+def _kernel(document: RunDocument) -> str:
+    return " ".join(
+        [document["kernel"], *([f"({document['kernel_parts']['about']})"] if "kernel_parts" in document else [])]
+    )
+
+
 def _manifest(document: RunDocument, run: Run) -> str:
     facts = [
         ("Run", document["run"]),
         ("Command", f"longhaul rerun {document['run']}"),
-        ("Kernel", document["kernel"]),
+        ("Kernel", _kernel(document)),
         ("Backend", document["backend"]),
         ("Seed", str(run.seed)),
         ("Trace SHA-256", document["trace_sha256"]),

@@ -2,7 +2,7 @@
  * While the service is away, requests wait and known data stays visible; only the header reports it.
  */
 import { onlineManager, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { answered, api } from "./client";
+import { answered, api, type Schemas } from "./client";
 import { connection, onReturn } from "./connection";
 import { Problem } from "./problem";
 
@@ -32,4 +32,9 @@ export function useCatalogue(): UseQueryResult<Record<string, unknown>, Error> {
     queryFn: () => answered(api.GET("/api/v1/catalogue")) as Promise<Record<string, unknown>>,
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+/** The kernels of kernel.lock, and those that were added with a name. */
+export function useKernels(): UseQueryResult<Schemas["Kernel"][], Error> {
+  return useQuery({ queryKey: ["kernels"], queryFn: () => answered(api.GET("/api/v1/kernels")) });
 }

@@ -32,6 +32,7 @@ export interface RunDocument {
   clock?: string;
   wall_s?: number;
   cached?: boolean;
+  kernel_parts?: { about: string };
   trace_sha256?: string;
   flows?: FlowNumbers[];
   path?: {

@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { idOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
+import { useKernels } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { isLive, listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
@@ -28,7 +29,7 @@ export function Modules() {
     queryFn: () => answered(api.GET("/api/v1/modules")),
     refetchInterval: (query) => (query.state.data?.some(isOnTrial) ? POLL_MS : false),
   });
-  const kernels = useQuery({ queryKey: ["kernels"], queryFn: () => answered(api.GET("/api/v1/kernels")) });
+  const kernels = useKernels();
   const error = modules.error ?? kernels.error;
   if (error) return <ErrorNote error={error} />;
   if (modules.data === undefined || kernels.data === undefined) return <Waiting height="60vh" />;
@@ -154,8 +155,23 @@ function Trial({ module }: { module: Module }) {
   );
 }
 
+/** A kernel's name, with what it consists of if it was added with a name. */
+function Parts({ kernel }: { kernel: Kernel }) {
+  if (kernel.parts.length === 0) return kernel.version;
+  return (
+    <details>
+      <summary>{kernel.version}</summary>
+      <ul>
+        {kernel.parts.map((part) => (
+          <li key={part}>{part}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 const KERNELS: readonly Column<Kernel>[] = [
-  { key: "version", name: "Kernel", cell: (kernel) => kernel.version },
+  { key: "version", name: "Kernel", cell: (kernel) => <Parts kernel={kernel} /> },
   {
     key: "built",
     name: "Status",

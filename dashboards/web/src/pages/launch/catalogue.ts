@@ -2,7 +2,7 @@
 import { queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
-import type { Kernel, Schema } from "./schema";
+import type { Schema } from "./schema";
 
 export interface Parameter {
   name: string;
@@ -43,7 +43,7 @@ export function useSchema(): Schema | null {
 export type Place = Schemas["Place"];
 
 /** Refreshed now and then, because missing pieces may have been installed. */
-export function usePlaces(kernel: Kernel | null): UseQueryResult<Place[], Error> {
+export function usePlaces(kernel: string | null): UseQueryResult<Place[], Error> {
   return useQuery({
     queryKey: ["catalogue", "places", kernel],
     queryFn: () => answered(api.GET("/api/v1/catalogue/places", { params: { query: kernel ? { kernel } : {} } })),

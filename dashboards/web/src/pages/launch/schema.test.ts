@@ -3,7 +3,7 @@ import { fieldsOf, kernelOf, type Schema, singleFieldsOf, spare, sweepable } fro
 
 const SCHEMA: Schema = {
   properties: {
-    kernel: { enum: ["7.0", "6.12"] },
+    kernel: { pattern: "^(7\\.0|6\\.12|[a-z][a-z0-9._-]{0,39})$" },
     path: { $ref: "#/$defs/Path" },
     flows: {
       items: { properties: { name: {}, cc: {}, on_off: { anyOf: [{ $ref: "#/$defs/OnOff" }, { type: "null" }] } } },
@@ -16,8 +16,9 @@ const SCHEMA: Schema = {
   },
 };
 
-test("the schema lists the kernels", () => {
+test("the schema has a pattern of kernels' names", () => {
   expect(kernelOf(SCHEMA, "7.0")).toBe("7.0");
+  expect(kernelOf(SCHEMA, "mine")).toBe("mine");
   expect(kernelOf(SCHEMA, "6.1")).toBeNull();
   expect(kernelOf(SCHEMA, "")).toBeNull();
   expect(kernelOf(null, "6.12")).toBeNull();

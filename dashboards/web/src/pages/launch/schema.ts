@@ -1,5 +1,4 @@
 /** The JSON Schema of an experiment, followed along a path: fields and their allowed values. */
-import type { paths } from "../../api/schema.gen";
 import type { Location, Value } from "./yamlText";
 
 /** A kind of traffic: its field, its name, and an initial value. */
@@ -16,6 +15,7 @@ export interface Schema {
   default?: unknown;
   examples?: readonly string[];
   enum?: readonly (string | number)[];
+  pattern?: string;
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
   additionalProperties?: Schema | boolean;
@@ -93,14 +93,10 @@ export function sweepable(root: Schema | null, flows: readonly string[]): string
   ];
 }
 
-export type Kernel = NonNullable<
-  NonNullable<paths["/api/v1/catalogue/places"]["get"]["parameters"]["query"]>["kernel"]
->;
-
 /** The requested kernel, if an experiment may have it. */
-export function kernelOf(schema: Schema | null, asked: string): Kernel | null {
-  const known = schema && schemaAt(schema, ["kernel"])?.enum;
-  return known?.includes(asked) ? (asked as Kernel) : null;
+export function kernelOf(schema: Schema | null, asked: string): string | null {
+  const pattern = schema && schemaAt(schema, ["kernel"])?.pattern;
+  return pattern && new RegExp(pattern, "u").test(asked) ? asked : null;
 }
 
 /** The fields that are neither empty nor equal to their default. */

@@ -1,10 +1,12 @@
 /** The experiment as a whole: its name, duration, repeats and kernel. */
+import { useKernels } from "../../../api/queries";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 
-const MORE = ["seed", "aggregate", "kernel", "sample", "start_jitter", "cc_era"] as const;
+const MORE = ["seed", "aggregate", "sample", "start_jitter", "cc_era"] as const;
 
 export function RunSection() {
+  const kernels = useKernels().data ?? [];
   return (
     <section className={styles.section} aria-labelledby="form-run">
       <h2 id="form-run">Experiment</h2>
@@ -18,6 +20,7 @@ export function RunSection() {
       <details className={styles.more}>
         <summary>Seed, kernel, sampling</summary>
         <div className={styles.fields}>
+          <FieldAt at={["kernel"]} choices={kernels.map((kernel) => kernel.version)} />
           {MORE.map((name) => (
             <FieldAt key={name} at={[name]} />
           ))}

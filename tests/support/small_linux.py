@@ -1,0 +1,39 @@
+"""A tree that has only the files of Linux by which it is known, and a Git repository of it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+FILES: Mapping[str, str] = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 34\nEXTRAVERSION = -rc1\nNAME = A Name\n\nall:\n",
+    "Kconfig": "mainmenu\n",
+    "arch/um/Kconfig": "config UML\n",
+    "net/ipv4/tcp_cubic.c": "one\ntwo\nthree\nfour\nint beta = 717;\nsix\nseven\neight\nnine\n",
+    "net/ipv4/tcp_reno.c": "int reno;\n",
+}
+
+
+def write_linux(folder: Path) -> Path:
+    """The folder with these files."""
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def commit(folder: Path, subject: str) -> str:
+    """Commit everything in a folder, which becomes a repository if it is none; the name of the commit."""
+    if not (folder / ".git").exists():
+        git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message", subject)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def git(folder: Path, *words: str) -> str:
+    """The output of Git in a folder."""
+    identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", "-C", str(folder), *identity, *words], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
