@@ -8,6 +8,8 @@ PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
 PIP_FAILED := { echo 'setup: pip could not install the Python packages into .venv, its messages are above; if it reached no package index, check the network or set PIP_INDEX_URL to a mirror, then run the same make again' >&2; exit 3; }
 LONGHAUL := .venv/bin/longhaul
 KERNELS := 6.12 6.1
+# Kernels of more releases, for `kernel:` of an experiment; no other target needs them.
+FURTHER_KERNELS := 5.10 7.3
 DEBUG_KERNEL := 6.12-debug
 # What requirements-service.lock has in addition to the core: the service with everything that it can use, also in images
 SERVICE_EXTRAS := service postgresql cluster tuning figures
@@ -125,6 +127,9 @@ kernels: packages ## build every guest kernel and the modules for each
 	@./setup.sh kernels
 	@for kernel in $(KERNELS); do { $(call build-kernel,$$kernel); } || exit; done
 
+kernels-all: kernels #- build also the guest kernels of more releases of Linux (5.10, 7.3), and the modules for each
+	@for kernel in $(FURTHER_KERNELS); do { $(call build-kernel,$$kernel); } || exit; done
+
 kernel-debug: packages #- build the debug kernel (KASAN, UBSAN, lockdep) and the modules for it
 	@kmod/sandbox/build.sh $(DEBUG_KERNEL) >/dev/null
 	@kmod/sandbox/build-modules.sh $(DEBUG_KERNEL) >/dev/null
@@ -178,6 +183,10 @@ test-browser: .venv/.stamp agent kernel web #- the web page: its own tests, and 
 
 test-guest: .venv/.stamp agent kernels #- tests that boot guests
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/*/test_*.py tests/fuzz/test_*.py)) --numprocesses $(WORKERS)
+
+test-own-kernels: .venv/.stamp agent kernel #- kernels of the user's, compiled and bisected, the long form: some 10 minutes, the first time more
+	@./setup.sh tests
+	@$(PYTHON) -m pytest tests/kernels --timeout 0 -s
 
 test-service: .venv/.stamp agent kernel #- the database on PostgreSQL, and runs while processes are killed, the short form
 	@./setup.sh service
@@ -298,4 +307,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longhaul.client import Client
+    from longhaul.laboratory.bisections import bisect
     from longhaul.laboratory.comparisons import compare
     from longhaul.laboratory.experiments import load, plan, run, sweep
     from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_runs, rerun, verify
+    from longhaul.laboratory.kernel_comparisons import compare_kernels
     from longhaul.laboratory.reproductions import reproduce
     from longhaul.laboratory.searches import search, tune
     from longhaul.orchestrator.execution.pipeline import Watcher
     from longhaul.orchestrator.spec.model import Experiment
     from longhaul.orchestrator.system.errors import LonghaulError
+    from longhaul.results.bisection import Bisection
     from longhaul.results.comparison import Comparison
     from longhaul.results.plan import Plan
     from longhaul.results.reproduction import Reproduction
@@ -35,14 +38,17 @@ if TYPE_CHECKING:
 # The module that defines each public name; it is imported on first use.
 _HOMES = {
     "longhaul.client": ("Client",),
+    "longhaul.laboratory.bisections": ("bisect",),
     "longhaul.laboratory.comparisons": ("compare",),
     "longhaul.laboratory.experiments": ("load", "plan", "run", "sweep"),
+    "longhaul.laboratory.kernel_comparisons": ("compare_kernels",),
     "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
     "longhaul.laboratory.reproductions": ("reproduce",),
     "longhaul.laboratory.searches": ("search", "tune"),
     "longhaul.orchestrator.execution.pipeline": ("Watcher",),
     "longhaul.orchestrator.spec.model": ("Experiment",),
     "longhaul.orchestrator.system.errors": ("LonghaulError",),
+    "longhaul.results.bisection": ("Bisection",),
     "longhaul.results.comparison": ("Comparison",),
     "longhaul.results.plan": ("Plan",),
     "longhaul.results.reproduction": ("Reproduction",),
@@ -53,6 +59,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Bisection",
     "Client",
     "Comparison",
     "Experiment",
@@ -65,7 +72,9 @@ __all__ = [
     "Search",
     "Series",
     "Watcher",
+    "bisect",
     "compare",
+    "compare_kernels",
     "kept_run",
     "kept_runs",
     "load",

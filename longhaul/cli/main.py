@@ -33,6 +33,7 @@ COMMANDS = {
     "reproduce": "experiments.reproduce",
     "tune": "experiments.tune",
     "search": "experiments.search",
+    "bisect": "experiments.bisect",
     "mininet": "experiments.mininet",
     "explain": "experiments.explain",
     "list": "runs.list",

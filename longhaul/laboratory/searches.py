@@ -66,8 +66,8 @@ def tune(
     """
     loaded = _seeded(experiment, set, seed, repeats)
     knobs = [read_knob(text, loaded) for text in _params(params)]
-    goal = read_objective(objective, _flows(loaded))
-    runner = _Runner(jobs, watcher)
+    goal = read_objective(objective, flows_of(loaded))
+    runner = Runner(jobs, watcher)
     tuned = tune_parameters(loaded, knobs, goal, runner, sampler=sampler, trials=trials, over=over, confirm=confirm)
     document = {
         "experiment": loaded.experiment,
@@ -104,8 +104,8 @@ def search(
     """
     loaded = _seeded(experiment, set, seed, repeats)
     ranges = read_ranges(list(over))
-    claimed = read_claim(claim, _flows(loaded))
-    runner = _Runner(jobs, watcher)
+    claimed = read_claim(claim, flows_of(loaded))
+    runner = Runner(jobs, watcher)
     found = search_breaking_point(loaded, ranges, claimed, runner, trials=trials, confirm=confirm)
     document = {
         "experiment": loaded.experiment,
@@ -120,7 +120,7 @@ def search(
     return BreakingPoint(document, found, claimed.text)
 
 
-class _Runner:
+class Runner:
     """Runs plans as `longhaul run` does, and counts the runs."""
 
     def __init__(self, jobs: int | None, watcher: WatcherOf | None) -> None:
@@ -148,7 +148,8 @@ def _params(params: Mapping[str, Any] | Sequence[str]) -> list[str]:
     ]
 
 
-def _flows(experiment: Experiment) -> list[str]:
+def flows_of(experiment: Experiment) -> list[str]:
+    """The names of all flows."""
     return [name for flow in experiment.flows for name in flow.names]
 
 
