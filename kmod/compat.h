@@ -18,7 +18,11 @@
 
 /* The window's accessors came with 5.19. */
 #ifndef LH_HAVE_CWND_ACCESSORS
+/* A header of earlier kernels sets a variable that nothing reads, which W=1 reports. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 #include <linux/tcp.h>
+#pragma GCC diagnostic pop
 #define tcp_snd_cwnd(tp) ((tp)->snd_cwnd)
 #define tcp_snd_cwnd_set(tp, val) ((tp)->snd_cwnd = (val))
 #endif
@@ -36,6 +40,24 @@
 	do { \
 		hrtimer_init(timer, clock, mode); \
 		(timer)->function = served_by; \
+	} while (0)
+#endif
+
+/* References to devices have names since 6.0. */
+#ifndef LH_HAVE_NETDEV_HOLD
+#include <linux/netdevice.h>
+struct lh_reference {
+};
+#define netdevice_tracker struct lh_reference
+#define netdev_hold(dev, reference, gfp) \
+	do { \
+		(void)(reference); \
+		dev_hold(dev); \
+	} while (0)
+#define netdev_put(dev, reference) \
+	do { \
+		(void)(reference); \
+		dev_put(dev); \
 	} while (0)
 #endif
 
