@@ -184,6 +184,14 @@ test-browser: .venv/.stamp agent kernel web #- the web page: its own tests, and 
 test-guest: .venv/.stamp agent kernels #- tests that boot guests
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/*/test_*.py tests/fuzz/test_*.py)) --numprocesses $(WORKERS)
 
+test-kernels-all: .venv/.stamp agent kernels-all #- known answers, determinism, modules and both backends in guests of every release of Linux, the long form: some 10 minutes each
+	@./setup.sh tests
+	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do \
+		echo "guests of Linux $$kernel:"; \
+		$(LONGHAUL) modules check --kernel $$kernel >/dev/null && \
+		TEST_KERNELS=$$kernel $(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/physics/test_*.py tests/guest/controls/test_*.py) tests/mininet/test_clocks.py) -m 'not real_time' --numprocesses $(WORKERS) || exit; \
+	done
+
 test-own-kernels: .venv/.stamp agent kernel #- kernels of the user's, compiled and bisected, the long form: some 10 minutes, the first time more
 	@./setup.sh tests
 	@$(PYTHON) -m pytest tests/kernels --timeout 0 -s
@@ -307,4 +315,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

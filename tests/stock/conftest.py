@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.stock.guest import KERNELS, Guest, Kernel, boot, build, fetch, initramfs
+from tests.stock.guest import Guest, Kernel, boot, build, fetch, initramfs
+from tests.support.tested_kernels import TESTED_KERNELS
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Built:
     words: str
 
 
-@pytest.fixture(scope="session", params=KERNELS)
+@pytest.fixture(scope="session", params=TESTED_KERNELS)
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     return fetch(str(request.param))
 

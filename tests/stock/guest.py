@@ -29,7 +29,6 @@ def _names(prefix: str) -> tuple[str, ...]:
 
 CONTROLS, QUEUES = _names("tcp_"), _names("sch_")
 MODULES = {*(f"tcp_{name}" for name in CONTROLS), *(f"sch_{name}" for name in QUEUES)}
-KERNELS = tuple(re.findall(r"^([0-9.]+)\s", (KMOD / "sandbox" / "kernel.lock").read_text(), re.MULTILINE))
 
 # The checks that the guest reports for each module, in order.
 CHECKS = ("loads", "allowed", "named", "carries", "in-use", "carries-with-loss", "unloads", "quiet")

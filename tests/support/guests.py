@@ -11,7 +11,9 @@ import pytest
 
 from longhaul.orchestrator.plan.compile import Run
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment
+from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
 from longhaul.orchestrator.system.settings import Settings, load_settings
+from tests.support.tested_kernels import TESTED_KERNELS
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ def experiment(**changes: Any) -> Experiment:
         "duration": "5 s",
         "start_jitter": "0 s",
     }
+    if TESTED_KERNELS != ORDINARY_KERNELS:
+        written["kernel"] = TESTED_KERNELS[0]
     changes = copy.deepcopy(changes)
     path = changes.pop("path", {})
     if path is None:

@@ -20,6 +20,7 @@ from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.records import EVENT_STOPPED
 from tests.guest.physics.test_determinism import RERUNS, traces
 from tests.support.guests import Finished, Runner, experiment
+from tests.support.tested_kernels import TESTED_KERNELS
 
 TOOLS = ("lh-flow", "iperf3")
 # iperf3 opens a control connection, sends parameters and opens the data connection before its server lets it begin.
@@ -137,8 +138,8 @@ def test_the_whole_connection_is_in_the_trace(finish: Runner) -> None:
     assert int(received["app_bytes"][-1]) == pytest.approx(fact["bytes_received"], abs=200_000)
 
 
-@pytest.mark.parametrize("kernel", ["6.1"])
-def test_iperf3_runs_on_the_other_kernel(finish: Runner, kernel: str) -> None:
+@pytest.mark.parametrize("kernel", TESTED_KERNELS[1:])
+def test_iperf3_runs_on_the_other_kernels(finish: Runner, kernel: str) -> None:
     assert finish(flows=[iperf3()], duration="2 s", kernel=kernel).document["flows"][0]["goodput_bps"] > 50e6
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from longhaul.orchestrator.analysis.series import of_flow
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
-from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
 from longhaul.orchestrator.trace.records import DROP_RANDOM
 from tests.support.guests import Runner
+from tests.support.tested_kernels import TESTED_KERNELS
 
 SMALL = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}
 
@@ -21,7 +21,7 @@ def pair(**more: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("cc", [name for name in CONGESTION_CONTROLS if name != "lhfixed"])
-@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
+@pytest.mark.parametrize("kernel", TESTED_KERNELS)
 def test_every_congestion_control_fills_a_path_in_every_kernel(finish: Runner, cc: str, kernel: str) -> None:
     # DCTCP without marks would be Reno.
     marks = {"ecn": "on", "queue": "codel"} if cc == "dctcp" else {}

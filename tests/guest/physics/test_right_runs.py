@@ -10,6 +10,7 @@ from longhaul.orchestrator.analysis.fidelity.offered import flying_bytes
 from longhaul.orchestrator.analysis.fidelity.senders import what_held
 from longhaul.orchestrator.analysis.series import of_flow
 from tests.support.guests import Finished, Runner
+from tests.support.tested_kernels import TESTED_KERNELS
 
 MSS = 1448
 # The path loses all packets before any flow begins.
@@ -20,7 +21,7 @@ def check(done: Finished, name: str) -> list[str]:
     return [one["text"] for one in done.document["fidelity"]["checks"] if one["name"] == name]
 
 
-@pytest.mark.parametrize("kernel", ["6.12", "6.1"])
+@pytest.mark.parametrize("kernel", TESTED_KERNELS)
 @pytest.mark.parametrize(("packets", "mtu"), [(1, 1500), (2, 1500), (3, 1500), (5, 1500), (10, 1500), (12, 1500), (50, 1500), (1, 9000), (2, 9000), (8, 9000)])  # fmt: skip
 def test_a_capped_window_holds_from_the_first_segment_on(finish: Runner, packets: int, mtu: int, kernel: str) -> None:
     window, mss = f"{packets} packets", mtu - 52

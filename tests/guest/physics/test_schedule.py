@@ -11,9 +11,9 @@ import pytest
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS, CongestionControl
-from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
 from longhaul.orchestrator.trace.records import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE
 from tests.support.guests import Finished, Runner, experiment
+from tests.support.tested_kernels import TESTED_KERNELS
 
 SMALL = {"bandwidth": "20 Mbit/s", "rtt": "40 ms"}
 
@@ -187,7 +187,7 @@ def changeable(control: CongestionControl) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
+@pytest.mark.parametrize("kernel", TESTED_KERNELS)
 def test_every_control_can_be_switched_to_in_flight_with_its_parameters(finish: Runner, kernel: str) -> None:
     controls = [control for control in CONGESTION_CONTROLS.values() if not control.both_ends]
     schedule = [

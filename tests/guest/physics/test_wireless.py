@@ -14,7 +14,6 @@ import pytest
 from longhaul.orchestrator.plan.qdiscs import DCF_MODULE, Impairment, netem
 from longhaul.orchestrator.plan.run import DeviceChange, Module, Run
 from longhaul.orchestrator.plan.wifi_airtime import CW_MIN, DIFS_US, SLOT_US, Channel, mean_backoff_us
-from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.records import trace_sha256
@@ -33,6 +32,7 @@ from tests.guest.wireless import (
     with_qdiscs,
 )
 from tests.support.guests import Finished, Runner
+from tests.support.tested_kernels import TESTED_KERNELS
 
 PAYLOAD = MTU - HEADERS
 WITHOUT_RTS = replace(MEGABIT, rts=False)
@@ -59,7 +59,7 @@ def with_delayed_acks(run: Run) -> Run:
     return replace(run, routes=tuple(replace(route, quickack=False) for route in run.routes))
 
 
-@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
+@pytest.mark.parametrize("kernel", TESTED_KERNELS)
 @pytest.mark.parametrize("channel", [MEGABIT, WITHOUT_RTS], ids=["rts", "basic"])
 def test_a_packet_that_waits_for_its_acknowledgement_takes_two_exchanges(
     execute_run: Execute, channel: Channel, kernel: str
@@ -205,7 +205,7 @@ def test_the_trace_follows_the_transmitters(execute_run: Execute) -> None:
         assert records["queue_max_packets"].max() == link.queue_limit_packets
 
 
-@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
+@pytest.mark.parametrize("kernel", TESTED_KERNELS)
 def test_reruns_on_a_channel_are_identical(settings: Settings, tmp_path: Path, kernel: str) -> None:
     flows = [tcp("s1", "d", cc="cubic"), tcp("d", "s2"), udp("s3", "d", 100_000)]
     run = wireless_run(flows, stations=3, duration_s=30, kernel=kernel)

@@ -1,0 +1,1 @@
+../../../kmod/sandbox/fetch.sh
