@@ -37,10 +37,11 @@ releases() {
 resolve() {
 	for release in $(releases); do
 		packages=("linux-image-$release" "linux-headers-$release")
-		mapfile -t -O 2 packages < <(apt-cache depends "linux-headers-$release" 2>/dev/null |
-			sed -nE 's/^ +Depends: (linux-(headers|kbuild)-[^ ]+)$/\1/p')
+		# From 7 on the image has its parts in packages of their own.
+		mapfile -t -O 2 packages < <(apt-cache depends "linux-headers-$release" "linux-image-$release" 2>/dev/null |
+			sed -nE 's/^ +Depends: (linux-(headers|kbuild|base|binary|modules)-[0-9][^ ]*)$/\1/p' | sort -u)
 		wanted=$(apt-get download --print-uris "${packages[@]}" 2>/dev/null | cut -d' ' -f2- | sort) || continue
-		[ ${#packages[@]} = 4 ] && [ "$(wc -l <<<"$wanted")" = 4 ] && return
+		[ ${#packages[@]} -ge 4 ] && [ "$(wc -l <<<"$wanted")" = ${#packages[@]} ] && return
 	done
 	return 1
 }
@@ -50,13 +51,19 @@ refresh() {
 	apt-get update >/dev/null 2>&1
 }
 
-# A later Debian has kernels of its own alone.
+# A release of Debian has kernels of its own alone. Those whose source is pinned are in its suites.
+ask_suites() {
+	local sandbox=$here/../../kmod/sandbox suites
+	read -r _ _ _ _ _ suites < <(grep -E "^linux-source-${version//./\\.}[[:space:]]" "$sandbox/sources.lock") || return 1
+	# shellcheck disable=SC2086
+	"$sandbox/apt-state.sh" "$cache/apt-$version" $suites && export APT_CONFIG=$cache/apt-$version/apt.conf
+}
 ask_debian_12() {
 	"$here/../../kmod/sandbox/debian-12.sh" --apt "$cache/debian-12" && export APT_CONFIG=$cache/debian-12/apt.conf
 }
 
 mkdir -p "$cache"
-if ! resolve && ! { refresh && resolve; } && ! { ask_debian_12 && resolve; }; then
+if ! { ask_suites && resolve; } && ! resolve && ! { refresh && resolve; } && ! { ask_debian_12 && resolve; }; then
 	[ -e "$cache/current-$version/load-order" ] || die "apt knows no linux-image-$version.*-amd64 with its headers: run apt-get update as root; Debian 12 has them, and its mirror is asked too"
 	echo "fetching the stock kernel $version: apt knows none; the one in the cache stands" >&2
 	readlink -f "$cache/current-$version"
@@ -90,10 +97,19 @@ done
 sed -i "s#^include /usr/src/#include ../#" "$work/out/headers/usr/src/linux-headers-$release/Makefile"
 ln -s "headers/usr/src/linux-headers-$release" "$work/out/build"
 
-dpkg-deb --fsys-tarfile "$work"/packages/linux-image-*.deb | tar x -C "$work/image" --wildcards \
-	"./boot/vmlinuz-$release" './lib/modules/*/modules.*' './lib/modules/*/kernel/net/*' './lib/modules/*/kernel/lib/*' \
-	'./lib/modules/*/kernel/crypto/*' './lib/modules/*/kernel/drivers/net/veth.ko*'
-mv "$work/image/boot/vmlinuz-$release" "$work/out/vmlinuz"
+mkdir -p "$work/image/usr/lib"
+ln -s usr/lib "$work/image/lib"
+for package in "$work"/packages/linux-{image,base,binary,modules}-*.deb; do
+	[ -e "$package" ] || continue
+	# Which part is in which package differs, so a pattern may match nothing.
+	dpkg-deb --fsys-tarfile "$package" | tar x -C "$work/image" --keep-directory-symlink --wildcards './boot/vmlinuz-*' '*/modules/*/vmlinuz' \
+		'*/modules/*/modules.*' '*/modules/*/kernel/net/*' '*/modules/*/kernel/lib/*' '*/modules/*/kernel/crypto/*' \
+		'*/modules/*/kernel/drivers/net/veth.ko*' 2>/dev/null || true
+done
+for file in "$work/image/boot/vmlinuz-$release" "$work/image/lib/modules/$release/vmlinuz"; do
+	[ ! -e "$file" ] || mv "$file" "$work/out/vmlinuz"
+done
+[ -e "$work/out/vmlinuz" ] || die "the packages of $release have no vmlinuz"
 depmod -b "$work/image" "$release" 2>/dev/null
 for module in "${modules[@]}"; do
 	needed=$(modprobe -d "$work/image" -S "$release" --show-depends "$module") || die "linux-image-$release has no module $module"
