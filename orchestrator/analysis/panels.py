@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.timelines import POINTS, timeline
 from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.preview.flow_text import control_label
 from longhaul.orchestrator.trace.records import Trace
 
 # More goodputs than this are a band, not a line.
@@ -53,7 +54,12 @@ def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
 
 def flow_label(flow: Flow) -> str:
     """A flow's label in a legend: its name, with its congestion control unless the name contains it."""
-    return flow.name if flow.cc is None or flow.cc == flow.name or flow.kind == "udp" else f"{flow.name} ({flow.cc})"
+    if flow.cc is None or flow.kind == "udp":
+        return flow.name
+    label = control_label(flow.cc, flow.variant)
+    if flow.cc == flow.name:
+        return label
+    return f"{flow.name}: {label}" if "(" in label else f"{flow.name} ({label})"
 
 
 def _of_flows(run: Run, trace: Trace, measure: str, points: int, a_unit: float = 1.0) -> list[Series]:

@@ -73,7 +73,7 @@ def run_program(
 
 def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
     """The mininet> prompt on this run's net in a guest; the exit code of Mininet."""
-    (directory / "run.json").write_text(json.dumps(run.as_json()))
+    (directory / "run.json").write_text(json.dumps(run.in_kernel_names().as_json()))
     guests = Guests(settings, "mininet")
     guest = make_root(directory)
     guests.furnish_modules(run, guest)

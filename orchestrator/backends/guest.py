@@ -194,7 +194,10 @@ class Guests:
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory, self.agent)
-        place(directory / "run.json", guest / "run.json")
+        if (named := run.in_kernel_names()) is run:
+            place(directory / "run.json", guest / "run.json")
+        else:
+            (guest / "run.json").write_text(json.dumps(named.as_json()))
         self.furnish_modules(run, guest)
         if has_iperf3(run):
             (guest / IPERF3).mkdir()
@@ -243,7 +246,7 @@ class Guests:
             key = (run.kernel, module.source, module.name)
             with self._building:
                 if key not in self._user_modules:
-                    self._user_modules[key] = own_module(self._settings, *key)
+                    self._user_modules[key] = own_module(self._settings, *key, module)
             return self._user_modules[key]
         ours = self._settings.modules(run.kernel) / f"{module.name}.ko"
         return ours if ours.is_file() else self._settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"

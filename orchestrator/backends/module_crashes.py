@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longhaul.orchestrator.kernels.build_user_modules import Place, find_lines
-from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run import Module, Run
 from longhaul.orchestrator.system.errors import GuestDied, KernelComplained, LonghaulError
 from longhaul.orchestrator.system.process import printable
 from longhaul.orchestrator.system.settings import Settings
@@ -49,7 +49,7 @@ class Call:
 
 def explain(error: GuestDied | KernelComplained, run: Run, log: Path, settings: Settings) -> None:
     """Add to the error of a crash its place in the run's user-supplied modules, and what to do."""
-    own = {module.name: module.source for module in run.modules if module.source}
+    own = {module.name: module for module in run.modules if module.source}
     if not own or (isinstance(error, GuestDied) and error.cause not in ("panic", "no_status")):
         return
     text = _end_of(log)
@@ -95,13 +95,19 @@ def read_calls(text: str) -> list[Call]:
 
 
 def _lines(
-    kernel: str, own: Mapping[str, str], calls: Sequence[Call], settings: Settings
+    kernel: str, own: Mapping[str, Module], calls: Sequence[Call], settings: Settings
 ) -> dict[Place, list[tuple[str, str]]]:
     found: dict[Place, list[tuple[str, str]]] = {}
-    for source in dict.fromkeys(own.values()):
-        places = [call.place for call in calls if own.get(call.place.module) == source][:_MOST_CALLS]
+    for source in dict.fromkeys(module.source for module in own.values()):
+        # A renamed module is compiled again under the name of its file.
+        places = {
+            replace(call.place, module=own[call.place.module].file or call.place.module): call.place
+            for call in calls
+            if call.place.module in own and own[call.place.module].source == source
+        }
         try:
-            found |= find_lines(settings, kernel, source, places) if places else {}
+            lines = find_lines(settings, kernel, source, [*places][:_MOST_CALLS]) if places else {}
+            found |= {places[place]: line for place, line in lines.items()}
         except LonghaulError:
             # Without source lines, the functions are still listed.
             continue

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from longhaul.orchestrator.kernels import build_trees, named_kernels
-from longhaul.orchestrator.kernels.build_user_modules import build_objects, has_headers, missing_headers
+from longhaul.orchestrator.kernels.build_user_modules import (
+    build_objects,
+    has_headers,
+    missing_headers,
+    rename_object,
+)
 from longhaul.orchestrator.kernels.prebuilt import (
     find_parts,
     install_kernel,
@@ -20,6 +25,8 @@ from longhaul.orchestrator.kernels.prebuilt import (
     provide_kernel,
 )
 from longhaul.orchestrator.kernels.release_lock import read_release
+from longhaul.orchestrator.plan.kernel_modules import planned_module
+from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.user_modules import adopt, own_controls
 from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest
@@ -115,18 +122,32 @@ def build_agent() -> str:
 
 
 def build_folder(version: str, folder: Path) -> str:
-    """The folder of the objects of user-supplied sources; PlanError after the compiler's messages."""
+    """The folder of the objects of user-supplied sources; PlanError after the compiler's messages, or if one cannot replace a known control."""
     settings = load_settings()
     try:
-        own_controls(folder)
+        controls = own_controls(folder)
         (source,) = adopt([folder], settings.cache)
     except ValueError as error:
         raise PlanError("building the module", str(folder), f"allowed: {error}") from None
-    return str(build_objects(settings, _known(version, "building the module"), source))
+    if folder.suffix == ".ko":
+        what = "it is built already"
+        raise PlanError("building the module", str(folder), what, "try it with `longhaul modules check`")
+    built = build_objects(settings, _known(version, "building the module"), source)
+    for control in controls:
+        if control.replaces:
+            rename_object(settings, built / f"{control.file}.ko", planned_module(control, {}))
+    return str(built)
 
 
-def own_module(settings: Settings, version: str, source: str, name: str) -> Path:
-    """The object of a user-supplied module (user_modules.py), built for that kernel if it is source."""
+def own_module(settings: Settings, version: str, source: str, name: str, plan: Module | None = None) -> Path:
+    """The object of a user-supplied module (user_modules.py), built for that kernel if it is source, and with the names of its plan."""
+    if plan is None or not plan.file or (settings.cache / "own" / source / f"{name}.ko").is_file():
+        # The cache of a cluster's worker has objects that were renamed before.
+        return _own_module(settings, version, source, name)
+    return rename_object(settings, _own_module(settings, version, source, plan.file), plan)
+
+
+def _own_module(settings: Settings, version: str, source: str, name: str) -> Path:
     folder = settings.cache / "own" / source
     if not folder.is_dir():
         raise BackendError(

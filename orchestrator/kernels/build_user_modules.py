@@ -5,6 +5,8 @@
 The compiler sees the kernel's tree, the project's headers and the source, and writes to a folder in memory. Its output is an archive,
 of which the expected objects are taken, and its messages. It can include no other file of this machine.
 
+An object whose plan has other names for it gets them afterwards (renamed_objects.py), outside the compiler and in a copy.
+
 The source line of a place in an object is found in the same way: the source is compiled again with debugging information, which leaves
 the code as it is, and the place is looked up there. Only text comes back.
 """
@@ -20,6 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.renamed_objects import VERSION, renamed
+from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 from longhaul.orchestrator.system.installation import KMOD
@@ -82,6 +86,29 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
         if not target.is_dir():
             made.rename(target)
     return target
+
+
+def rename_object(settings: Settings, built: Path, plan: Module) -> Path:
+    """A copy of a built module with the names of its plan, in the cache; PlanError if it has not one control to rename."""
+    content = built.read_bytes()
+    names = f"{VERSION} {plan.file} {plan.name} {plan.registers} {plan.replaces}\n"
+    target = settings.cache / "modules" / f"own-{hashlib.sha256(names.encode() + content).hexdigest()[:32]}"
+    if not target.is_dir():
+        try:
+            # A control that gets a name of its own may have any in the source; one that replaces cubic is called cubic there.
+            written = plan.file.removeprefix("tcp_")
+            made = renamed(content, written, plan.name, plan.registers, beside=not plan.replaces)
+        except ValueError as error:
+            subject = f"{plan.file} as {plan.replaces or plan.registers}"
+            raise PlanError("naming the module", subject, f"needed: {error}", "change its source") from None
+        with making(target.parent) as new:
+            folder = new / "objects"
+            folder.mkdir()
+            (folder / f"{plan.name}.ko").write_bytes(made)
+            # Another process may have been quicker with the same object.
+            if not target.is_dir():
+                folder.rename(target)
+    return target / f"{plan.name}.ko"
 
 
 def has_headers(kernel: Path) -> bool:

@@ -80,28 +80,31 @@ class _Control:
     variable: _Symbol
 
 
-def renamed(content: bytes, written: str, module: str, control: str, *, exports: bool) -> bytes:
-    """The object as `module`, whose control `written` (or the only one, if that is "") registers as `control`; ValueError states what is needed.
+def renamed(content: bytes, written: str, module: str, control: str, *, beside: bool = False) -> bytes:
+    """The object as `module`, whose control `written` registers as `control`; ValueError states what is needed instead.
 
-    Without `exports` it offers its functions to no other module: the kernel's own module of the same source offers them too.
+    An object that is loaded `beside` the kernel's own of that source may have its only control under any name, and offers its functions to
+    no other module, because the kernel's own offers them too.
     """
     try:
-        return _renamed(content, written, module, control, exports=exports)
+        return _renamed(content, written, module, control, beside=beside)
     except (struct.error, IndexError, UnicodeDecodeError):
         raise ValueError("a kernel module for x86-64 whose parts are where its headers say") from None
 
 
-def _renamed(content: bytes, written: str, module: str, control: str, *, exports: bool) -> bytes:
+def _renamed(content: bytes, written: str, module: str, control: str, *, beside: bool) -> bytes:
     elf = _Object(content)
     made = bytearray(content)
-    made[slice(*_span(elf.control(written).at, _CONTROL_BYTES))] = control.encode().ljust(_CONTROL_BYTES, b"\0")
+    made[slice(*_span(elf.control(written, any_name=beside).at, _CONTROL_BYTES))] = control.encode().ljust(
+        _CONTROL_BYTES, b"\0"
+    )
     former = elf.modinfo(b"name")
     at = elf.find(_STRUCT_MODULE, former.ljust(_MODULE_BYTES, b"\0"))
     made[slice(*_span(at, _MODULE_BYTES))] = module.encode().ljust(_MODULE_BYTES, b"\0")
     # The kernel then reads the name in the structure.
     tag = elf.find(".modinfo", b"name=" + former + b"\0")
     made[slice(*_span(tag, 4))] = b"from"
-    for section in elf.sections if not exports else ():
+    for section in elf.sections if beside else ():
         if section.name.removeprefix(".rela") in _EXPORTS:
             struct.pack_into("<Q", made, section.header + _SIZE_AT, 0)
     return bytes(made)
@@ -143,19 +146,23 @@ class _Object:
                     return value
         raise struct.error
 
-    def control(self, wanted: str) -> _Control:
-        """The control of that name, or of any for "", which is the only one that the module registers; ValueError."""
+    def control(self, wanted: str, *, any_name: bool) -> _Control:
+        """The control of that name, or with `any_name` another one if it is the only one; ValueError if the module registers several."""
         controls = [*self._controls()]
-        registered = dict.fromkeys(one.name for one in controls if one.variable in self._registered_variables)
-        wanted = wanted or next(iter(registered), controls[0].name if len(controls) == 1 else "")
-        if len(registered) > 1:
-            raise ValueError(f"a module with one congestion control; it registers {' and '.join(sorted(registered))}")
-        if registered and wanted not in registered:
-            raise ValueError(f'.name = "{wanted}" in its struct tcp_congestion_ops; it registers {min(registered)}')
+        names = sorted({one.name for one in controls if one.variable in self._registered_variables})
+        if len(names) > 1:
+            raise ValueError(f"a module with one congestion control; it registers {' and '.join(names)}")
+        candidates = names or sorted({one.name for one in controls})
+        if any_name and wanted not in candidates and len(candidates) == 1:
+            wanted = candidates[0]
+        if names and wanted not in names:
+            raise ValueError(f'.name = "{wanted}" in its struct tcp_congestion_ops; it registers {names[0]}')
         found = [one for one in controls if one.name == wanted] or [*self._without_owner(wanted)]
         if len(found) != 1:
-            name = f' with .name = "{wanted}"' if wanted else ""
-            raise ValueError(f"one struct tcp_congestion_ops{name} among its variables; it has {len(found) or 'none'}")
+            count = len(found) or "none"
+            raise ValueError(
+                f'one struct tcp_congestion_ops with .name = "{wanted}" among its variables; it has {count}'
+            )
         return found[0]
 
     def _controls(self) -> Iterator[_Control]:

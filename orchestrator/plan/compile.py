@@ -8,6 +8,7 @@ No module after this one reads the experiment's text again.
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -46,14 +47,14 @@ from longhaul.orchestrator.plan.tcp_settings import (
     router_sysctls,
     window_bytes,
 )
-from longhaul.orchestrator.spec.congestion_controls import module_params, pacing_bps
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params, pacing_bps
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.model import Flow as WrittenFlow
 from longhaul.orchestrator.spec.sweep import expand, point_texts
-from longhaul.orchestrator.spec.user_modules import adopt, place_of
+from longhaul.orchestrator.spec.user_modules import adopt, entries_of, place_of
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import parse_duration, parse_multiple, parse_rate, parse_size
@@ -109,6 +110,8 @@ def compile_plan(
     runs: list[Run] = []
     drawn: Graph | None = None
     notes: dict[str, list[str]] = {}
+    supplied: set[pathlib.Path] = set()
+    cache = load_settings().cache
     for point in expand(experiment.sweep):
         here, text = at_point(experiment, point), point_texts(point)
         named = ", ".join(f"{path}={value}" for path, value in text.items())
@@ -122,11 +125,11 @@ def compile_plan(
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {named}" if named else error.subject, error.what, error.hint
             ) from None
+        supplied.update(place_of(entry.place, cache) for entry in entries_of(here.modules))
         drawn = drawn or path.states[0].drawn_on(placement.graph)
         for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
             notes.setdefault(note, []).append(named)
-    cache = load_settings().cache
-    adopt([place_of(path, cache) for path in experiment.modules], cache)
+    adopt(sorted(supplied), cache)
     assert drawn is not None, "a sweep has a point"
     return Plan(experiment, tuple(runs), tuple(_with_points(note, places) for note, places in notes.items()), drawn)
 
@@ -222,7 +225,7 @@ def _flows(
                 name=name,
                 kind=kind,
                 cc=None if control is None else control.name,
-                variant=None if control is None else written.variant or control.name,
+                variant=None if control is None else _variant(control, written.variant),
                 from_node=journey.sender,
                 to_node=journey.receiver,
                 address=network.addresses[journey.receiver],
@@ -243,6 +246,13 @@ def _flows(
             )
             made.append(replace(flow, **_traffic(written, experiment.path.mtu), **_tool(written, flow)))
     return made
+
+
+def _variant(control: CongestionControl, written: str | None) -> str:
+    """A study's name for a congestion control, or its own; with the source of one that replaces the kernel's."""
+    if not control.remark:
+        return written or control.name
+    return f"{control.name} ({control.remark})" if written in (None, control.name) else f"{written}, {control.remark}"
 
 
 def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:

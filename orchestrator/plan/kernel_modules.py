@@ -35,14 +35,31 @@ def loaded_modules(experiment: Experiment, later: Iterable[CongestionControl]) -
             raise PlanError(
                 "compiling", f"flows.{flow.name}.params", what, "give both the same, or sweep them in runs of their own"
             )
-        _add(modules, control, params)
+        _add(experiment, modules, control, params)
     for control in later:
-        _add(modules, control, {})
+        _add(experiment, modules, control, {})
     return tuple(modules.values())
 
 
-def _add(modules: dict[str, Module], control: CongestionControl, params: dict[str, str]) -> None:
+def _add(
+    experiment: Experiment, modules: dict[str, Module], control: CongestionControl, params: dict[str, str]
+) -> None:
     for module in control.needs:
-        modules.setdefault(module, Module(module, {}))
+        needed = experiment.control(module.removeprefix("tcp_"))
+        # A replaced one offers the functions that the kernel's offers.
+        modules.setdefault(needed.module, planned_module(needed, {}))
     if params or not (control.builtin or control.module in modules):
-        modules[control.module] = Module(control.module, params, control.builtin, control.source)
+        modules[control.module] = planned_module(control, params)
+
+
+def planned_module(control: CongestionControl, params: dict[str, str]) -> Module:
+    """The module of a control, with these parameters."""
+    return Module(
+        control.module,
+        params,
+        control.builtin,
+        control.source,
+        file=control.file,
+        registers=control.registers,
+        replaces=control.name if control.replaces else "",
+    )

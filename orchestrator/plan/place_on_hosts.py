@@ -185,9 +185,12 @@ def refuse_unsupported(run: Run, experiment: Experiment) -> None:
     for module in run.modules:
         if module.source:
             what = "a user-supplied module is loaded into guests only"
-            raise PlanError(
-                _PLACING, module.name, what, "deploy it with `longhaul hosts deploy`, or run it in the sandbox"
+            hint = (
+                "leave it out of modules to use the hosts' own"
+                if module.replaces
+                else "deploy it with `longhaul hosts deploy`"
             )
+            raise PlanError(_PLACING, module.replaces or module.name, what, f"{hint}, or run it in the sandbox")
     for name, option in _unusual(experiment):
         what = f"{option} belongs to the whole host, and so to its other connections"
         raise PlanError(_PLACING, name, what, _HINT)

@@ -157,7 +157,7 @@ def _on_a_shared_kernel(run: Run) -> Run:
     for module in run.modules:
         if module.source:
             raise PlanError(
-                "placing on this host", module.name, "a user-supplied module is loaded into guests only", "use --in guest"
+                "placing on this host", module.replaces or module.name, "a user-supplied module is loaded into guests only", "use --in guest"
             )  # fmt: skip
         if module.params:
             raise PlanError(

@@ -10,6 +10,8 @@ from longhaul.orchestrator.plan.qdiscs import DCF, LIMITED_IN_BYTES, tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
+from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
+from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
 
 if TYPE_CHECKING:
@@ -44,6 +46,11 @@ def describe_run(run: Run) -> Iterator[str]:
     for flow in run.flows:
         yield f"  {flow.name}: {_flow_text(run, flow)}"
     for module in run.modules:
+        if module.replaces:
+            yield f"  {module.replaces}: {module.file} of user-supplied source {module.source}, in place of {_kernels_own(module.replaces)}; {module.registers} in the guest"
+        elif module.source:
+            file = f"{module.file} of " if module.file else ""
+            yield f"  {module.name.removeprefix('tcp_')}: {file}user-supplied source {module.source}"
         if module.params:
             yield f"  {module.name}: {' '.join(f'{name}={value}' for name, value in module.params.items())}"
     yield ""
@@ -58,10 +65,20 @@ def change_text(run: Run, change: ModuleChange | FlowChange) -> str:
     """A schedule's change of a flow or of a module, as in bic: cc reno."""
     if isinstance(change, ModuleChange):
         return f"{change.module}: {' '.join(f'{name}={value}' for name, value in change.params.items())}"
-    changes = [] if change.cc is None else [f"cc {change.cc}"]
+    changes = [] if change.cc is None else [f"cc {_control_of(run, change.cc)}"]
     if change.max_pacing_bps is not None:
         changes.append(f"rate {format_rate(change.max_pacing_bps)}" if change.max_pacing_bps else "no rate")
     return f"{run.flows[change.flow].name}: {', '.join(changes)}"
+
+
+def _control_of(run: Run, cc: str) -> str:
+    """A control to which a flow is switched."""
+    replaced = run.replaced.get(cc)
+    return cc if replaced is None else f"{cc} ({USER_SUPPLIED}{replaced.source[:8]})"
+
+
+def _kernels_own(cc: str) -> str:
+    return "the project's" if (KMOD / f"tcp_{cc}.c").is_file() else "the kernel's"
 
 
 def _device_text(change: DeviceChange) -> Iterator[str]:
@@ -156,7 +173,7 @@ def _flow_text(run: Run, flow: Flow) -> str:
         )
         return f"udp {format_rate(flow.rate_bps)}{pattern}, {when}"
     if flow.kind == "web":
-        return f"web over {flow.cc}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
+        return f"web over {control_text(flow.cc, flow.variant)}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
     size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"
     window = (
         ""

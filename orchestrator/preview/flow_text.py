@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
+
 # The completion of a flow that never had a connection, in tables.
 NO_ANSWER = "no answer"
 
@@ -13,7 +15,15 @@ def control_text(cc: str | None, variant: str | None) -> str:
     """A flow's congestion control, with a study's name for it if that differs."""
     if cc is None:
         return "udp"
-    return cc if variant in (None, cc) else f"{cc} ({variant})"
+    if variant in (None, cc):
+        return cc
+    # A user's own cubic is "cubic (user-supplied 3f9a12c4)".
+    return variant if variant.startswith(f"{cc} ({USER_SUPPLIED}") else f"{cc} ({variant})"
+
+
+def control_label(cc: str, variant: str | None) -> str:
+    """The same where a study's name does not matter, as in legends: only a control that replaces the kernel's has a remark."""
+    return control_text(cc, variant) if USER_SUPPLIED in (variant or "") else cc
 
 
 def unanswered(flow: Mapping[str, Any]) -> bool:

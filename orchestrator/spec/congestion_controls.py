@@ -14,6 +14,8 @@ from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.installation import KMOD
 
 _PACING = "SO_MAX_PACING_RATE"
+# Begins the remark on a control that replaces a known one. No name contains a space, so a study's name for a control never contains this.
+USER_SUPPLIED = "user-supplied "
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,21 @@ class CongestionControl:
     hystart: tuple[str, str, str] | None = None
     # Of a user-supplied module: the hash of its content (user_modules.py).
     source: str = ""
+    # Whether it takes the place of the kernel's or the project's control of this name.
+    replaces: bool = False
+    # Of a module that gets other names than its source has: the file, and the name that the control registers in the guest.
+    file: str = ""
+    registers: str = ""
 
     @property
     def module(self) -> str:
         """The kernel object's name without its ending."""
-        return f"tcp_{self.name}"
+        return f"own_{self.name}" if self.replaces else f"tcp_{self.name}"
+
+    @property
+    def remark(self) -> str:
+        """What tables say of it next to its name: which source takes the place of a known control; or ""."""
+        return f"{USER_SUPPLIED}{self.source[:8]}" if self.replaces else ""
 
     def parameter(self, name: str) -> Parameter | None:
         return next((parameter for parameter in self.parameters if parameter.name == name), None)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from longhaul.orchestrator.spec.user_modules import entry_of
 from longhaul.orchestrator.system.units import (
     DURATION_UNITS,
     RATE_UNITS,
@@ -189,6 +190,12 @@ def _sweep(value: object) -> object:
     )
 
 
+def _module_entry(value: object) -> object:
+    if entry_of(value) is None:
+        raise refuse("a folder with a tcp_<name>.c, a tcp_<name>.ko, or {from: ./mymodule, as: mine}")
+    return value
+
+
 def one_of(*values: str) -> Any:
     """A field with a few known values."""
 
@@ -264,6 +271,30 @@ BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "1
 PacketCount = Annotated[str, _checked(packet_count), _schema("packets", "20 packets")]
 WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
 StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]
+ModuleEntry = Annotated[
+    Any,
+    BeforeValidator(_module_entry),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "from": {"type": "string", "description": "the folder, object or sha256:<hash>"},
+                        "as": {
+                            "type": "string",
+                            "pattern": "^[a-z][a-z0-9_]{0,14}$",
+                            "description": "the name of its congestion control in this experiment",
+                        },
+                    },
+                    "required": ["from", "as"],
+                    "additionalProperties": False,
+                },
+                {"type": "string"},
+            ]
+        }
+    ),
+]
 Amount = Annotated[Any, BeforeValidator(_amount), _schema("amount", kind=["null", "number", "string"])]
 ParameterValue = Annotated[Any, BeforeValidator(_parameter_value), _schema("parameter", kind=_ANY)]
 Sweep = Annotated[Any, BeforeValidator(_sweep), WithJsonSchema({"type": ["array", "null", "object"]})]

@@ -7,21 +7,23 @@ An error line states the field's path (and line), the value read, what is allowe
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from longhaul.orchestrator.spec.congestion_controls import CongestionControl
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
 from longhaul.orchestrator.spec.fields import REFUSED
 from longhaul.orchestrator.spec.model import TRAFFIC, Experiment, OwnCode
-from longhaul.orchestrator.spec.presets import spelt_out
+from longhaul.orchestrator.spec.presets import Find, spelt_out
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
 from longhaul.orchestrator.spec.sweep import (
@@ -36,7 +38,15 @@ from longhaul.orchestrator.spec.sweep import (
     part_of,
 )
 from longhaul.orchestrator.spec.topology import own_topology
-from longhaul.orchestrator.spec.user_modules import by_name, clashing, is_reference, own_controls, place_of
+from longhaul.orchestrator.spec.user_modules import (
+    by_name,
+    clashing,
+    entries_of,
+    entry_of,
+    is_reference,
+    own_controls,
+    place_of,
+)
 from longhaul.orchestrator.spec.yaml_text import (
     Document,
     Location,
@@ -142,14 +152,15 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
     if own_topology(experiment.topology):
         allowed = "allowed: a topology of the lab"
         yield _problem(document, ("topology",), experiment.topology, allowed)
-    for position, entry in enumerate(experiment.modules):
+    for position, written in enumerate(experiment.modules):
+        entry = entry_of(written)
         if own_code is OwnCode.NONE:
             allowed = "modules of the lab; its operator can allow user code, which admins may then upload"
-        elif is_reference(entry):
+        elif entry is None or is_reference(entry.place):
             continue
         else:
             allowed = "uploaded sources, as sha256:<hash>"
-        yield _problem(document, ("modules", position), entry, f"allowed: {allowed}")
+        yield _problem(document, ("modules", position), written, f"allowed: {allowed}")
 
 
 def at_point(experiment: Experiment, point: Point) -> Experiment:
@@ -199,35 +210,60 @@ def _with_whole_paths(document: Document) -> Document:
     listed, topology = document.data.get("modules"), document.data.get("topology")
     whole: dict[str, Any] = {}
     if isinstance(listed, list):
-        whole["modules"] = [
-            str((document.folder / path).resolve()) if isinstance(path, str) and not is_reference(path) else path
-            for path in listed
-        ]
+        whole["modules"] = [_with_whole_path(document, written) for written in listed]
     if isinstance(topology, str) and (own := own_topology(topology)):
         whole["topology"] = f"{(document.folder / own[0]).resolve()}:{own[1]}"
     return replace(document, data=document.data | whole) if whole else document
+
+
+def _with_whole_path(document: Document, written: object) -> object:
+    entry = entry_of(written)
+    if entry is None or is_reference(entry.place):
+        return written
+    return entry.at(str((document.folder / entry.place).resolve()))
 
 
 def _register_user_modules(document: Document, experiment: Experiment) -> None:
     """Make the controls in `modules` known by name."""
     controls: list[CongestionControl] = []
     problems = []
-    for position, path in enumerate(experiment.modules):
+    for position, written in enumerate(experiment.modules):
         try:
-            controls += own_controls(place_of(path, load_settings().cache))
+            controls += _controls_of(written)
             allowed = clashing(controls)
         except ValueError as error:
             allowed = str(error)
         if allowed:
-            problems.append(_problem(document, ("modules", position), path, f"allowed: {allowed}"))
+            problems.append(_problem(document, ("modules", position), written, f"allowed: {allowed}"))
     if problems:
         raise SpecError(document.subject, _cut(problems))
     experiment._own = by_name(controls)
 
 
+def _controls_of(written: object) -> list[CongestionControl]:
+    entry = entry_of(written)
+    return [] if entry is None else own_controls(place_of(entry.place, load_settings().cache), entry.name)
+
+
+def _find_early(document: Document, own_code: OwnCode) -> Find:
+    """The controls by name before the fields are checked, read once one is looked for; an entry that is refused then has none."""
+
+    @cache
+    def own() -> Mapping[str, CongestionControl]:
+        controls: list[CongestionControl] = []
+        for entry in entries_of(document.data.get("modules")):
+            # A caller who may name no file must not learn its content either.
+            if own_code is OwnCode.ANY or (own_code is OwnCode.SENT and is_reference(entry.place)):
+                with contextlib.suppress(ValueError):
+                    controls += own_controls(place_of(entry.place, load_settings().cache), entry.name)
+        return by_name(controls)
+
+    return lambda name: find_control(name, own())
+
+
 def _validate(document: Document, own_code: OwnCode) -> Experiment:
     try:
-        experiment = Experiment.model_validate(spelt_out(document.data, _UDP))
+        experiment = Experiment.model_validate(spelt_out(document.data, _UDP, _find_early(document, own_code)))
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     if refused := [*_refused_code(document, experiment, own_code)]:

@@ -27,6 +27,7 @@ from longhaul.orchestrator.spec.fields import (
     HostName,
     Jitter,
     LineRate,
+    ModuleEntry,
     Name,
     OneWayTime,
     PacketCount,
@@ -315,10 +316,10 @@ class Experiment(Part):
         default_factory=dict, description="single links of the topology, as in s1-s2, where they differ"
     )
     flows: list[Flow] = Field(min_length=1, max_length=1000, description="the traffic")
-    modules: list[str] = Field(
+    modules: list[ModuleEntry] = Field(
         default_factory=list,
         max_length=20,
-        description="user-supplied congestion controls: folders with a tcp_<name>.c, or tcp_<name>.ko files, relative to this file's folder",
+        description="user-supplied congestion controls: folders with a tcp_<name>.c, or tcp_<name>.ko files, relative to this file's folder; a tcp_cubic.c replaces cubic, {from: ./mycubic, as: mine} adds mine",
     )
     schedule: list[Change] = Field(default_factory=list, max_length=1000, description="what changes during the run")
     duration: Period = Field(description="length of the run")

@@ -8,11 +8,11 @@ removes a preset's window. `label` states what a modern kernel runs under the st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from longhaul.orchestrator.spec.congestion_controls import find_control
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,11 @@ ERAS: Mapping[str, Era] = {
 }
 
 
-def spelt_out(data: Mapping[str, Any], udp: Collection[str]) -> dict[str, Any]:
+# The control of a name or alias; ValueError for an unknown one.
+Find = Callable[[str], CongestionControl]
+
+
+def spelt_out(data: Mapping[str, Any], udp: Collection[str], find: Find = find_control) -> dict[str, Any]:
     """An experiment's data with the fields that presets and its era add to its flows, except flows with a field of `udp`.
 
     An entry that is not a flow is left for the check of fields.
@@ -86,29 +90,35 @@ def spelt_out(data: Mapping[str, Any], udp: Collection[str]) -> dict[str, Any]:
     if not isinstance(flows, list):
         return dict(data)
     era = ERAS.get(data["cc_era"]) if isinstance(data.get("cc_era"), str) else None
-    return {**data, "flows": [_flow(flow, era) if _is_tcp(flow, udp) else flow for flow in flows]}
+    return {**data, "flows": [_flow(flow, era, find) if _is_tcp(flow, udp) else flow for flow in flows]}
 
 
 def _is_tcp(flow: object, udp: Collection[str]) -> TypeGuard[dict[str, Any]]:
     return isinstance(flow, dict) and not any(name in flow for name in udp)
 
 
-def _flow(written: Mapping[str, Any], era: Era | None) -> dict[str, Any]:
+def _flow(written: Mapping[str, Any], era: Era | None, find: Find) -> dict[str, Any]:
     flow = dict(written)
     preset = PRESETS.get(flow["preset"]) if isinstance(flow.get("preset"), str) else None
     if preset is not None:
-        flow = {**preset.fields, **flow}
+        flow = {**_possible(preset.fields, find), **flow}
         params = flow.get("params", {})
         if preset.params and isinstance(params, dict) and flow["cc"] == preset.fields["cc"]:
             flow["params"] = {**preset.params, **params}
-    return flow if era is None else {**_fitting(era, flow), **flow}
+    return flow if era is None else {**_fitting(era, flow, find), **flow}
 
 
-def _fitting(era: Era, flow: Mapping[str, Any]) -> dict[str, Any]:
+def _possible(fields: Mapping[str, Any], find: Find) -> dict[str, Any]:
+    """A preset's fields, without hybrid slow start where a user-supplied control of that name has none."""
+    has_hystart = find(fields["cc"]).hystart is not None
+    return {name: value for name, value in fields.items() if name != "hystart" or has_hystart}
+
+
+def _fitting(era: Era, flow: Mapping[str, Any], find: Find) -> dict[str, Any]:
     """The era's fields, without hybrid slow start where the congestion control has none or its parameter is given."""
     fields = dict(era.fields)
     try:
-        hystart = find_control(str(flow.get("cc") or "cubic")).hystart
+        hystart = find(str(flow.get("cc") or "cubic")).hystart
     except ValueError:
         hystart = None
     if hystart is None or hystart[0] in (flow.get("params") or {}):

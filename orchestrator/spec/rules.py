@@ -155,7 +155,12 @@ def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breac
         yield (*at, "cc"), flow.cc, f"no other value: {flow.preset} sets it"
     yield from parameter_breaches(control, flow.params, at)
     if flow.hystart is not None and control.hystart is None:
-        yield (*at, "hystart"), None, f"only for cubic and cdg: {control.name} has no hybrid slow start"
+        of_user = (
+            f"the user-supplied {control.name} has no parameter that switches"
+            if control.source
+            else f"{control.name} has no"
+        )
+        yield (*at, "hystart"), None, f"only for cubic and cdg: {of_user} hybrid slow start"
     if flow.hystart is not None and control.hystart is not None and control.hystart[0] in flow.params:
         yield (*at, "hystart"), None, f"hystart and params.{control.hystart[0]} exclude each other"
 

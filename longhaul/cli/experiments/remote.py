@@ -32,7 +32,7 @@ from longhaul.orchestrator.live.grafana_links import experiment_on_service
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.load import load_experiment, plain_data
 from longhaul.orchestrator.spec.module_sources import read_sources
-from longhaul.orchestrator.spec.user_modules import is_reference, reference
+from longhaul.orchestrator.spec.user_modules import entries_of, is_reference, reference
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.system.settings import secret
@@ -89,7 +89,10 @@ def _submission(client: Client, experiment: str, changes: Sequence[str]) -> dict
         return {"experiment": experiment, "set": list(changes)}
     data = plain_data(load_experiment(experiment, changes))
     if modules := data.get("modules"):
-        data["modules"] = [entry if is_reference(entry) else _send(client, Path(entry)) for entry in modules]
+        data["modules"] = [
+            entry.at(entry.place if is_reference(entry.place) else _send(client, Path(entry.place)))
+            for entry in entries_of(modules)
+        ]
     return {"experiment": data}
 
 

@@ -106,15 +106,25 @@ def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check
         for index, change in enumerate(run.schedule):
             if isinstance(change, FlowChange) and change.flow == flow.id and index in made:
                 asked = change.cc or asked
-        if fact["error"]:
+        if fact["error"] and not _is_fallback(run, flow, asked, fact):
             yield Check("flow", False, f"{flow.name}: {fact['error']}")
             continue
         if not answered(fact):
             yield Check("flow", True, f"{flow.name}: no answer")
         # A client of iperf3 without a response has nothing to read back.
         if asked is not None and (fact["cc"] is not None or answered(fact)):
-            ok = fact["cc"] == asked or (fact["cc"] == _WITHOUT_ECN.get(asked) and _asked_again(flow, fact))
-            yield Check("congestion control in use", ok, f"{flow.name}: asked {asked}, found {fact['cc']}")
+            named = run.kernel_name(asked)
+            ok = fact["cc"] == named or (fact["cc"] == _WITHOUT_ECN.get(asked) and _asked_again(flow, fact))
+            own = "" if named == asked else f" (the user-supplied {asked})"
+            yield Check("congestion control in use", ok, f"{flow.name}: asked {named}{own}, found {fact['cc']}")
+
+
+def _is_fallback(run: Run, flow: Flow, asked: str | None, fact: Facts) -> bool:
+    """Whether its error is only that a replaced dctcp runs without ECN: the agent knows this of the kernel's own name alone."""
+    if asked is None or asked not in run.replaced or fact["cc"] != _WITHOUT_ECN.get(asked):
+        return False
+    error = f"congestion control {run.kernel_name(asked)} was asked for, {fact['cc']} is in use"
+    return fact["error"] == error and _asked_again(flow, fact)
 
 
 def answered(fact: Facts) -> bool:
@@ -270,10 +280,11 @@ def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
     if report["block_bytes"] != flow.block_bytes:
         yield f"blocks of {report['block_bytes']} bytes, asked {flow.block_bytes}"
     # It reads them when it opens its connection; a scheduled change may precede that.
-    controls = {flow.cc, *(change.cc for change in run.changes_of(flow))}
+    controls = [cc for cc in (flow.cc, *(change.cc for change in run.changes_of(flow))) if cc is not None]
+    named = [run.kernel_name(cc) for cc in controls]
     for end in ("sender_cc", "receiver_cc"):
-        if report[end] not in controls:
-            yield f"{end} {report[end]}, asked {flow.cc}"
+        if report[end] not in named:
+            yield f"{end} {report[end]}, asked {named[0]}"
     if report["bytes_sent"] != report["bytes_given"]:
         yield f"{report['bytes_sent']} bytes sent, its socket got {report['bytes_given']}"
     # Its server is notified of the end on another connection, and then stops reading.

@@ -19,7 +19,7 @@ _TIME = "path.bandwidth or count of the flows: with less of either this machine 
 
 
 def _no_field(run: Run, found: str) -> str:
-    if own := [module.name for module in run.modules if module.source]:
+    if own := [module.replaces or module.name for module in run.modules if module.source]:
         return f"modules: check whether it holds without {', '.join(own)}, whose code may change anything in its guest"
     return _NO_FIELD
 

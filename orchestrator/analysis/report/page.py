@@ -236,6 +236,11 @@ def _manifest(document: RunDocument, run: Run) -> str:
         ("Seed", str(run.seed)),
         ("Trace SHA-256", document["trace_sha256"]),
         *((f"Program {name}", value) for name, value in document["identity"].items()),
+        *(
+            (f"{module.replaces}, user-supplied", f"source {module.source}, {module.registers} in the guest")
+            for module in run.modules
+            if module.replaces
+        ),
         ("Time", f"{document['virtual_s']:g} s {document.get('clock', 'virtual')}, {document['wall_s']:.2f} s wall"),
     ]
     rows = [[escape(name), f"<code>{escape(value)}</code>"] for name, value in facts]

@@ -25,6 +25,15 @@ static const char about[] __attribute__((section(".modinfo"), used, aligned(1)))
 _INIT = "int init_module(void) { return tcp_register_congestion_control(&ops); }\n"
 MINE = f'static struct tcp_congestion_ops ops = OPS("mine", &__this_module);\n{_INIT}'
 
+TWO = """
+static struct tcp_congestion_ops ops = OPS("mine", &__this_module), two = OPS("two", &__this_module);
+int init_module(void) { return tcp_register_congestion_control(&ops) | tcp_register_congestion_control(&two); }
+"""
+ARRAY = """
+static struct tcp_congestion_ops ops[2] = {OPS("mine", &__this_module), OPS("two", &__this_module)};
+int init_module(void) { for (int i = 0; i < 2; i++) tcp_register_congestion_control(ops + i); return 0; }
+"""
+
 
 @pytest.fixture
 def compiled(tmp_path: Path) -> Path:
@@ -41,7 +50,7 @@ def built(file: Path, text: str) -> bytes:
 
 def test_names_change_in_place_and_nothing_else(compiled: Path) -> None:
     content = built(compiled, MINE)
-    made = renamed(content, "mine", "own_mine", "own-mine", exports=True)
+    made = renamed(content, "mine", "own_mine", "own-mine")
     assert len(made) == len(content)
     assert made.count(b"own-mine\0") == 1 and made.count(b"own_mine\0") == 1
     assert b"\0from=tcp_mine\0vermagic" in made and b"name=tcp_mine" not in made
@@ -50,31 +59,31 @@ def test_names_change_in_place_and_nothing_else(compiled: Path) -> None:
 
 
 def test_names_of_the_greatest_length_fit(compiled: Path) -> None:
-    made = renamed(built(compiled, MINE), "mine", "tcp_abcdefghijklmno", "abcdefghijklmno", exports=False)
+    made = renamed(built(compiled, MINE), "mine", "tcp_abcdefghijklmno", "abcdefghijklmno", beside=True)
     assert b"abcdefghijklmno\0" in made and b"tcp_abcdefghijklmno\0" in made
 
 
 def test_a_control_without_an_owner_is_found_by_its_name(compiled: Path) -> None:
-    made = renamed(built(compiled, MINE.replace("&__this_module", "0")), "mine", "own_mine", "own-mine", exports=True)
+    made = renamed(built(compiled, MINE.replace("&__this_module", "0")), "mine", "own_mine", "own-mine")
     assert made.count(b"own-mine\0") == 1
 
 
-def test_the_name_that_it_registers_counts_if_none_is_asked_for(compiled: Path) -> None:
+def test_its_only_control_may_have_any_name_beside_the_kernels(compiled: Path) -> None:
     other = MINE.replace('"mine"', '"other"')
-    assert b"wanted\0" in renamed(built(compiled, other), "", "tcp_wanted", "wanted", exports=False)
+    assert b"wanted\0" in renamed(built(compiled, other), "mine", "tcp_wanted", "wanted", beside=True)
 
 
 def test_a_structure_that_is_not_registered_keeps_its_name(compiled: Path) -> None:
     fallback = (
         'struct tcp_congestion_ops plain = OPS("mine-reno", &__this_module);\nvoid *later(void) { return &plain; }\n'
     )
-    made = renamed(built(compiled, MINE + fallback), "mine", "own_mine", "own-mine", exports=True)
+    made = renamed(built(compiled, MINE + fallback), "mine", "own_mine", "own-mine")
     assert b"mine-reno\0" in made and b"own-mine\0" in made
 
 
 def test_registering_twice_or_later_is_registering_one(compiled: Path) -> None:
     again = "int again(void) { return tcp_register_congestion_control(&ops) + 1; }\n"
-    assert b"own-mine\0" in renamed(built(compiled, MINE + again), "mine", "own_mine", "own-mine", exports=True)
+    assert b"own-mine\0" in renamed(built(compiled, MINE + again), "mine", "own_mine", "own-mine")
 
 
 def test_exports_are_withdrawn(compiled: Path) -> None:
@@ -87,8 +96,8 @@ def test_exports_are_withdrawn(compiled: Path) -> None:
         start = rows[names][4]
         return {of[start + row[0] : of.index(b"\0", start + row[0])].decode(): row[5] for row in rows}
 
-    kept = sizes(renamed(content, "mine", "own_mine", "own-mine", exports=True))
-    gone = sizes(renamed(content, "mine", "tcp_new", "new", exports=False))
+    kept = sizes(renamed(content, "mine", "own_mine", "own-mine"))
+    gone = sizes(renamed(content, "mine", "tcp_new", "new", beside=True))
     assert (kept["__ksymtab_gpl"], gone["__ksymtab_gpl"], gone[".rela__ksymtab_gpl"]) == (16, 0, 0)
 
 
@@ -97,13 +106,11 @@ def test_exports_are_withdrawn(compiled: Path) -> None:
     [
         (MINE.replace('"mine"', '"other"'), r'\.name = "mine" in its struct tcp_congestion_ops; it registers other'),
         (
-            'static struct tcp_congestion_ops ops = OPS("mine", &__this_module), two = OPS("two", &__this_module);\n'
-            "int init_module(void) { return tcp_register_congestion_control(&ops) | tcp_register_congestion_control(&two); }\n",
+            TWO,
             "a module with one congestion control; it registers mine and two",
         ),
         (
-            'static struct tcp_congestion_ops ops[2] = {OPS("mine", &__this_module), OPS("two", &__this_module)};\n'
-            "int init_module(void) { for (int i = 0; i < 2; i++) tcp_register_congestion_control(ops + i); return 0; }\n",
+            ARRAY,
             "it registers mine and two",
         ),
         (f"static struct tcp_congestion_ops ops;\n{_INIT}", r'\.name = "mine" among its variables; it has none'),
@@ -112,18 +119,18 @@ def test_exports_are_withdrawn(compiled: Path) -> None:
 )
 def test_other_controls_are_refused(compiled: Path, text: str, needed: str) -> None:
     with pytest.raises(ValueError, match=needed):
-        renamed(built(compiled, text), "mine", "own_mine", "own-mine", exports=True)
+        renamed(built(compiled, text), "mine", "own_mine", "own-mine")
 
 
 def test_a_malformed_object_is_refused(compiled: Path) -> None:
     content = built(compiled, MINE)
     for broken in (b"", b"\x7fELF", content[:200], content[: len(content) // 2], content.replace(b"name=", b"nome=")):
         with pytest.raises(ValueError, match="a kernel module for x86-64"):
-            renamed(broken, "mine", "own_mine", "own-mine", exports=True)
+            renamed(broken, "mine", "own_mine", "own-mine")
     for place in range(0, len(content), 7):
         # Any damage gives an object or a sentence, never another error.
         damaged = content[:place] + b"\xff" + content[place + 1 :]
         try:
-            assert len(renamed(damaged, "mine", "own_mine", "own-mine", exports=False)) == len(content)
+            assert len(renamed(damaged, "mine", "own_mine", "own-mine", beside=True)) == len(content)
         except ValueError as error:
             assert str(error)

@@ -84,7 +84,7 @@ def test_modules_are_found_from_the_experiments_folder(folder: Path) -> None:
     ("file", "line"),
     [
         ("README", r"modules\.0: read .*; allowed: a folder with a tcp_<name>\.c, or a tcp_<name>\.ko"),
-        ("tcp_cubic.c", "another name than cubic, which is taken"),
+        ("tcp_newreno.c", "another name than newreno, which means reno: .* a tcp_reno.c replaces reno"),
         ("tcp_Mine.c", "names like tcp_mine"),
         ("tcp_a_name_that_is_too_long.c", "names like tcp_mine"),
     ],

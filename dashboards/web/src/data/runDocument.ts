@@ -10,6 +10,7 @@ type Spread = { min: number; mean: number; p50: number; p95: number; p99: number
 export interface FlowNumbers {
   name: string;
   cc: string | null;
+  variant?: string | null;
   goodput_bps: number | null;
   throughput_bps: number | null;
   share?: number | null;
@@ -20,6 +21,13 @@ export interface FlowNumbers {
   bytes: number | null;
   completion_s: number | null;
   connected_s?: number | null;
+}
+
+/** A flow's congestion control, with the source of one that replaces the kernel's: "cubic (user-supplied 3f9a12c4)". */
+export function controlOf(flow: Pick<FlowNumbers, "cc" | "variant">): string {
+  const replaced = flow.variant?.includes("user-supplied ") === true;
+  if (!replaced || flow.cc === null) return flow.cc ?? "–";
+  return flow.variant?.startsWith(`${flow.cc} (`) ? flow.variant : `${flow.cc} (${flow.variant})`;
 }
 
 export interface Check {

@@ -1,6 +1,7 @@
 /** The result of a run: measures of each flow and the path, expectations, fidelity checks, and files. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import {
+  controlOf,
   documentOf,
   type FlowNumbers,
   isKept,
@@ -28,7 +29,7 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
     cell: (flow) => (flow.connected_s === null ? `${flow.name} (not connected)` : flow.name),
     by: (flow) => flow.name,
   },
-  { key: "cc", name: "Congestion control", cell: (flow) => flow.cc ?? "–", by: (flow) => flow.cc },
+  { key: "cc", name: "Congestion control", cell: controlOf, by: (flow) => flow.cc },
   {
     key: "goodput",
     name: "Goodput",

@@ -1,6 +1,7 @@
 /** Completions at the cursor: missing fields, names of the catalogue, keywords, and units of quantities. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { controlOf, type Names, type Parameter } from "../catalogue";
+import { controlNames } from "../controls";
 import { plain, type Schema, schemaAt, sweepable } from "../schema";
 import { type Location, parseText, type Value, valueAt } from "../yamlText";
 import { contextAt } from "./context";
@@ -94,7 +95,7 @@ function values(path: Location, key: string, word: string, data: Value, known: K
   const quantity = field["x-quantity"] ?? "";
   if (key === "sender" || key === "receiver") return known.hosts.map((name) => term(name));
   if (key === "flow" && path[0] === "expect") return flowNames(data).map((name) => term(name));
-  if (field["x-catalogue"]) return named(field["x-catalogue"], known.names);
+  if (field["x-catalogue"]) return named(field["x-catalogue"], known.names, data);
   if (field.enum) return field.enum.map((one) => term(/^\d/.test(String(one)) ? `"${one}"` : String(one)));
   if (/^\d/.test(word))
     return (UNITS[quantity] ?? []).map((unit, place) => ({ label: unit, type: "unit", boost: -place }));
@@ -105,9 +106,12 @@ function term(label: string, info = ""): Completion {
   return { label, type: "enum", info };
 }
 
-function named(noun: string, names: Names): Completion[] {
+function named(noun: string, names: Names, data: Value): Completion[] {
   if (noun === "modules")
-    return names.modules.map((one) => ({ label: one.cc, type: "enum", detail: one.also, info: one.about }));
+    return controlNames(names, data).map((label) => {
+      const one = names.modules.find((known) => known.cc === label);
+      return { label, type: "enum", detail: one?.also ?? "", info: one?.about ?? "of this experiment's modules" };
+    });
   if (noun === "topologies")
     return names.topologies.map((one) => ({ label: one.topology, type: "enum", info: one.about }));
   if (noun === "measures")

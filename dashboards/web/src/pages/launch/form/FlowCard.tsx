@@ -4,6 +4,7 @@ import { Button } from "../../../parts/Button";
 import { flowStyle } from "../../../theme/palette";
 import { useTheme } from "../../../theme/theme";
 import { controlOf } from "../catalogue";
+import { controlNames } from "../controls";
 import { mistakeAt } from "../problems";
 import { fieldsOf, trafficOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
@@ -28,7 +29,7 @@ const TCP_ONLY = [
 const ANY = ["sender", "receiver", "tool"] as const;
 
 export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly string[] }) {
-  const { names, schema, mistakes } = useEdit();
+  const { data, names, schema, mistakes } = useEdit();
   const theme = useTheme();
   const at = ["flows", entry.position];
   const style = flowStyle(entry.position, theme);
@@ -79,7 +80,7 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
         {isTcp && (
           <FieldAt
             at={[...at, "cc"]}
-            choices={names.modules.map((one) => one.cc)}
+            choices={controlNames(names, data)}
             help={controlOf(names, entry.cc)?.about ?? ""}
           />
         )}

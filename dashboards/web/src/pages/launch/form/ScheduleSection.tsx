@@ -1,5 +1,6 @@
 /** Scheduled changes: times, and the fields that change then. */
 import { Button } from "../../../parts/Button";
+import { controlNames } from "../controls";
 import { seconds, written } from "../durations";
 import { mistakeAt } from "../problems";
 import { singleFieldsOf } from "../schema";
@@ -81,7 +82,7 @@ function Change({ change, position }: { change: Value; position: number }) {
             key={name}
             at={[...at, "flows", name, "cc"]}
             label={`${name}: congestion control`}
-            choices={names.modules.map((one) => one.cc)}
+            choices={controlNames(names, data)}
           />
         ))}
         {links.map(({ link, field }) => (
