@@ -29,9 +29,11 @@ from longhaul.orchestrator.execution.request import Request
 from longhaul.orchestrator.execution.submission import Desk
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
+from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.supervise import Stop
+from tests.support.own_controls import reno_folder
 from tests.support.parts import DaskScheduler, DaskWorker, Part
 from tests.support.waiting import wait_for
 
@@ -132,6 +134,28 @@ def test_an_empty_worker_gets_the_artefacts_of_a_run(lab: Lab, pipeline: Pipelin
     for one in there:
         assert lab.store.find(one["run"]) is not None
         assert lab.store.trace(one["run"]).acks.tobytes() == pipeline.store.trace(one["run"]).acks.tobytes()
+
+
+def test_an_empty_worker_gets_a_control_that_replaces_the_kernels(lab: Lab, pipeline: Pipeline, tmp_path: Path) -> None:
+    """The worker has the renamed object, and neither its source nor the kernel's headers."""
+    source, files = read_sources(reno_folder(tmp_path / "mine"))
+    admit_sources(files, source, lab.settings.cache)
+    spec = {
+        "experiment": "replaced",
+        "path": {"bandwidth": "10 Mbit/s", "rtt": "20 ms"},
+        "modules": [f"sha256:{source}", {"from": f"sha256:{source}", "as": "mine"}],
+        "flows": [{"name": "one", "cc": "reno"}, {"name": "two", "cc": "mine"}],
+        "duration": "2 s",
+    }
+    lab.worker(cache=tmp_path / "cache")
+    desk = Desk(replace(lab.settings, user_code=True), lab.store)
+    with lab.dispatching():
+        experiment = desk.submit(Request(spec=spec), "tester", trusted=True)
+        assert lab.finish(experiment)["status"] == "done"
+    (there,) = lab.experiments.documents(experiment)
+    (here,) = pipeline.execute(compile_plan(parse_experiment(spec)))
+    assert (there["run"], there["trace_sha256"]) == (here["run"], here["trace_sha256"])
+    assert not (tmp_path / "cache" / "own").exists()
 
 
 def test_workers_are_listed_and_removed_with_their_dispatcher(lab: Lab) -> None:
