@@ -16,6 +16,7 @@ from longhaul.orchestrator.kernels.histories import Commits, History, Patches
 from longhaul.orchestrator.kernels.source_trees import ask_git, unpack_folder
 from longhaul.orchestrator.spec.load import plain_data
 from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.user_modules import Entry, entries_of
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.settings import Settings
@@ -63,15 +64,11 @@ def source_of(
         )
     if config:
         raise PlanError(_ATTEMPT, str(place), "a module has no lines of configuration", "leave them out")
-    entries = plain_data(experiment).get("modules", [])
-    places = [number for number, entry in enumerate(entries) if Path(_path_of(entry)).resolve() == place]
+    entries = entries_of(plain_data(experiment).get("modules", []))
+    places = [number for number, entry in enumerate(entries) if Path(entry.place).resolve() == place]
     if not places:
-        raise PlanError(
-            _ATTEMPT,
-            str(place),
-            f"the experiment {experiment.experiment} has no such entry in `modules`",
-            "name one of its folders",
-        )
+        what = f"the experiment {experiment.experiment} has no such entry in `modules`"
+        raise PlanError(_ATTEMPT, str(place), what, "name one of its folders")
     return _ModuleSteps(history, place, entries, places[0], _key(str(place)))
 
 
@@ -138,7 +135,7 @@ class _KernelSteps(StepSource):
 class _ModuleSteps(StepSource):
     """A user's module at each step."""
 
-    def __init__(self, history: Commits, folder: Path, entries: list[Any], place: int, key: str) -> None:
+    def __init__(self, history: Commits, folder: Path, entries: Sequence[Entry], place: int, key: str) -> None:
         super().__init__(history, key)
         self._commits, self._entries, self._place = history, entries, place
         self._folder = os.path.relpath(folder.resolve(), history.repository.resolve())
@@ -147,12 +144,9 @@ class _ModuleSteps(StepSource):
         """The experiment's modules with the folder at that commit."""
         target = scratch / "module"
         unpack_folder(self._commits.repository, step, "" if self._folder == "." else self._folder, target)
-        entries = [str(target) if place == self._place else entry for place, entry in enumerate(self._entries)]
+        places = [str(target) if number == self._place else entry.place for number, entry in enumerate(self._entries)]
+        entries = [entry.at(place) for entry, place in zip(self._entries, places, strict=True)]
         return {"modules": entries}
-
-
-def _path_of(entry: Any) -> str:
-    return str(entry.get("from", "") if isinstance(entry, Mapping) else entry)
 
 
 def _read(file: Path) -> bytes:
