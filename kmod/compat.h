@@ -48,10 +48,12 @@
 #include <linux/netdevice.h>
 struct lh_reference {
 };
+
 #define netdevice_tracker struct lh_reference
 #define netdev_hold(dev, reference, gfp) \
 	do { \
 		(void)(reference); \
+		(void)(gfp); \
 		dev_hold(dev); \
 	} while (0)
 #define netdev_put(dev, reference) \
