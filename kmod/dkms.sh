@@ -27,7 +27,7 @@ conf() {
 		PACKAGE_NAME="longhaul"
 		PACKAGE_VERSION="$version"
 		AUTOINSTALL="yes"
-		BUILD_EXCLUSIVE_KERNEL="^(5\.1[0-9]|6\.([0-9]|1[0-8]))\."
+		BUILD_EXCLUSIVE_KERNEL="^(5\.1[0-9]|6\.([0-9]|1[0-9])|7\.[0-3])\."
 		MAKE[0]="make KDIR=\${kernel_source_dir}"
 	END
 	local i=0 source

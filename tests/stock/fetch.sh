@@ -93,9 +93,31 @@ download || { refresh && download; } || { tail -n 3 "$work/log" >&2; die "apt-ge
 for package in "$work"/packages/linux-{headers,kbuild}-*.deb; do
 	dpkg-deb -x "$package" "$work/out/headers"
 done
-# The headers are two folders, and one names the other by where it would be installed.
-sed -i "s#^include /usr/src/#include ../#" "$work/out/headers/usr/src/linux-headers-$release/Makefile"
+# The headers are two folders, and one names the other, and itself, by where it would be installed.
+sed -i -e "s#^include /usr/src/#include ../#" -e 's#^KBUILD_OUTPUT=/.*#KBUILD_OUTPUT := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))#' \
+	"$work/out/headers/usr/src/linux-headers-$release/Makefile"
 ln -s "headers/usr/src/linux-headers-$release" "$work/out/build"
+
+# Tools of a later Debian need its C library, which the machine may lack: they get one of their own.
+lacks_library() { ! ldd "$1" >"$work/needs" 2>&1 || grep -q 'not found' "$work/needs"; }
+libraries=$work/out/headers/libraries
+find "$work/out/headers" -type f -perm -u+x -print0 | while IFS= read -r -d '' tool; do
+	[ "$(head -c 4 "$tool" | tail -c 3)" = ELF ] && lacks_library "$tool" || continue
+	if [ ! -e "$libraries" ]; then
+		mkdir -p "$work/libraries" "$libraries"
+		(cd "$work/libraries" && apt-get download -q -o APT::Sandbox::User=root libc6 libelf1t64 zlib1g libzstd1 >"$work/log" 2>&1) ||
+			{ tail -n 3 "$work/log" >&2; die "apt-get could not download the C library of its tools; its last lines are above"; }
+		for package in "$work"/libraries/*.deb; do dpkg-deb -x "$package" "$work/libraries"; done
+		find "$work/libraries" ! -type d -name '*.so*' -exec cp -Pn -t "$libraries" {} +
+	fi
+	mv "$tool" "$tool.bin"
+	{
+		echo '#!/bin/sh'
+		echo "top=\$(dirname \"\$(readlink -f \"\$0\")\")/$(realpath --relative-to "$(dirname "$tool")" "$libraries")"
+		echo "exec \"\$top/ld-linux-x86-64.so.2\" --library-path \"\$top\" \"\$(readlink -f \"\$0\").bin\" \"\$@\""
+	} >"$tool"
+	chmod 755 "$tool"
+done
 
 mkdir -p "$work/image/usr/lib"
 ln -s usr/lib "$work/image/lib"

@@ -45,16 +45,9 @@ MODULE_LIMIT_S = 40
 # The folder of root's programs in Debian, which is not on every user's PATH.
 ENVIRONMENT = {**os.environ, "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"}
 
-# Debian builds its later kernels with gcc 14, whose option for the alignment of functions earlier ones lack.
-_ALIGNS = subprocess.run(
-    ["gcc", "-fmin-function-alignment=16", "-E", "-x", "c", "/dev/null"], capture_output=True, check=False
-)
-if _ALIGNS.returncode:
-    ENVIRONMENT["MAKEFLAGS"] = "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="
-
-# Kbuild's lines where the machine's gcc is another one than Debian's was; it is no fault of the modules.
-_OTHER_COMPILER = re.compile(
-    r"^warning: the compiler differs from the one used to build the kernel\n.*\n.*\n", re.MULTILINE
+# Kbuild's lines where the machine's tools are others than Debian's were; they are no fault of the modules.
+_OTHER_TOOLS = re.compile(
+    r"^warning: (the compiler|pahole version) differs from the one used to build the kernel\n.*\n.*\n", re.MULTILINE
 )
 
 
@@ -72,6 +65,19 @@ class Kernel:
     @property
     def headers(self) -> Path:
         return self.folder / "build"
+
+    @property
+    def compiler(self) -> list[str]:
+        """What make is told where the machine lacks the compiler of Debian's build: its own, without an option that gcc has since 14."""
+        config = (self.headers / ".config").read_text()
+        (builder,) = re.findall(r'^CONFIG_CC_VERSION_TEXT="(\S+)', config, re.MULTILINE)
+        return [] if shutil.which(builder) else ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
+
+    @property
+    def has_check(self) -> bool:
+        """Debian's packages of 7.3 lack the script that Kbuild asks whether sparse is new enough."""
+        asked = "checker-valid.sh" in next(self.folder.glob("headers/usr/src/*-common/Makefile")).read_text()
+        return not asked or (self.headers / "scripts" / "checker-valid.sh").exists()
 
 
 @dataclass(frozen=True)
@@ -101,17 +107,17 @@ class Guest:
         return f"{module}: the guest did not report `{check}`; {self.fate}. Its console's last lines:\n{self.console}"
 
 
-def attempt(words: Iterable[object]) -> tuple[int, str]:
-    """A command's exit code and its output."""
+def attempt(words: Iterable[object], **settings: str) -> tuple[int, str]:
+    """A command's exit code and its output; settings are more variables of its environment."""
     command = [str(word) for word in words]
     pipe, same = subprocess.PIPE, subprocess.STDOUT
-    done = subprocess.run(command, stdout=pipe, stderr=same, text=True, check=False, env=ENVIRONMENT)
+    done = subprocess.run(command, stdout=pipe, stderr=same, text=True, check=False, env=ENVIRONMENT | settings)
     return done.returncode, done.stdout
 
 
-def run(words: Iterable[object], what: str) -> str:
+def run(words: Iterable[object], what: str, **settings: str) -> str:
     """The output of a command that has to succeed."""
-    code, output = attempt(words)
+    code, output = attempt(words, **settings)
     if code:
         pytest.fail(f"{what}: exit code {code}; the end of its output:\n{output[-4000:]}", pytrace=False)
     return output
@@ -134,8 +140,9 @@ def sources(folder: Path) -> Path:
 def build(kernel: Kernel, folder: Path) -> tuple[int, str]:
     """`make -C kmod` with the compiler's warnings and sparse: its exit code and its output."""
     words = ["make", f"-j{os.cpu_count()}", "-C", sources(folder), f"KDIR={kernel.headers}"]
-    code, output = attempt([*words, "W=1", "C=1", "CHECK=sparse -Wsparse-error"])
-    return code, _OTHER_COMPILER.sub("", output)
+    check = ["C=1", "CHECK=sparse -Wsparse-error"] if kernel.has_check else []
+    code, output = attempt([*words, *kernel.compiler, "W=1", *check])
+    return code, _OTHER_TOOLS.sub("", output)
 
 
 def libraries(programs: Iterable[Path]) -> set[Path]:

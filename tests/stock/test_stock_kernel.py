@@ -29,7 +29,7 @@ def test_dkms_builds_the_package(kernel: Kernel, tmp_path: Path) -> None:
     trees = ["--dkmstree", tmp_path / "dkms", "--sourcetree", package.parent, "--installtree", tmp_path / "modules"]
     run(["dkms", *trees, "add", f"{name}/{version}"], "add the package to DKMS")
     built = ["build", f"{name}/{version}", "-k", kernel.release, "--kernelsourcedir", kernel.headers]
-    run(["dkms", *trees, *built], f"build the package for {kernel.release}")
+    run(["dkms", *trees, *built], f"build the package for {kernel.release}", MAKEFLAGS=" ".join(kernel.compiler))
     assert {file.name.split(".")[0] for file in tmp_path.glob("dkms/**/module/*.ko*")} == MODULES
 
 
