@@ -238,6 +238,8 @@ def _row(settings: Settings, version: str, parts: list[str]) -> dict[str, Any]:
     if row["built"]:
         found = json.loads((folder / "manifest.json").read_text())
         row |= {"directory": str(folder.resolve()), "kernelrelease": found["kernelrelease"], "hash": found["hash"]}
+        # Patches about speed that did not apply.
+        row["without"] = found.get("without") or found.get("parts", {}).get("without", [])
     return row
 
 

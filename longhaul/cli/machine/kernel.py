@@ -315,3 +315,5 @@ def info(options: InfoOptions) -> None:
         print(f"{row['version']}: {built}")
         for line in row["parts"]:
             print(f"  {line}")
+        for patch in row.get("without", []):
+            print(f"  without {patch}, which does not apply to its source and makes runs faster only")
