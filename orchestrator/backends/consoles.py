@@ -24,6 +24,7 @@ from longhaul.orchestrator.backends.guest import Guests, check_status, make_root
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
 from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program
+from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
 from longhaul.orchestrator.system.guard import Guard, GuardReport
@@ -73,7 +74,7 @@ def run_program(
 
 def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
     """The mininet> prompt on this run's net in a guest; the exit code of Mininet."""
-    (directory / "run.json").write_text(json.dumps(run.in_kernel_names().as_json()))
+    (directory / "run.json").write_text(json.dumps(in_kernel_names(run).as_json()))
     guests = Guests(settings, "mininet")
     guest = make_root(directory)
     guests.furnish_modules(run, guest)

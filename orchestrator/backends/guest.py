@@ -29,6 +29,7 @@ from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.backends.stalls import Stall
 from longhaul.orchestrator.kernels.build import own_module
+from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.errors import (
@@ -194,7 +195,7 @@ class Guests:
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory, self.agent)
-        if (named := run.in_kernel_names()) is run:
+        if (named := in_kernel_names(run)) is run:
             place(directory / "run.json", guest / "run.json")
         else:
             (guest / "run.json").write_text(json.dumps(named.as_json()))

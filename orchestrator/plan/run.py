@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
@@ -108,12 +108,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The module of a congestion control or of a kind of queue; `builtin` ones get their parameters through /sys/module.
-
-    `source` is the hash of a user-supplied one, and so the name of its folder in $LONGHAUL_CACHE/own. If it gets other names than its
-    source has, `file` is the source's or the object's, `registers` the name of its control in the kernel, and `replaces` the name in the
-    experiment of the control whose place it takes. A guest gets a plan in its kernel's names (`in_kernel_names`), without these three.
-    """
+    """Of a congestion control or a kind of queue. `builtin`: its parameters are set through /sys/module; `source`: the hash of a
+    user-supplied one, its folder in $LONGHAUL_CACHE/own; kernel_names.py has the fields after it."""
 
     name: str
     params: Mapping[str, str]
@@ -340,34 +336,6 @@ class Run:
     def device_changes(self) -> Iterator[DeviceChange]:
         """The schedule's changes of the path."""
         yield from (change for change in self.schedule if isinstance(change, DeviceChange))
-
-    @property
-    def replaced(self) -> dict[str, Module]:
-        """The user-supplied modules that take the place of the kernel's or the project's, by congestion control."""
-        return {module.replaces: module for module in self.modules if module.replaces}
-
-    def kernel_name(self, cc: str) -> str:
-        """The name under which a congestion control of this run is registered in the kernel."""
-        replaced = self.replaced.get(cc)
-        return cc if replaced is None else replaced.registers
-
-    def in_kernel_names(self) -> Run:
-        """The run as a guest gets it: with the names of congestion controls that its kernel knows, and nothing about their origin."""
-        if not any(module.file for module in self.modules):
-            return self
-        return replace(
-            self,
-            modules=tuple(replace(module, file="", registers="", replaces="") for module in self.modules),
-            flows=tuple(
-                flow if flow.cc is None else replace(flow, cc=self.kernel_name(flow.cc)) for flow in self.flows
-            ),
-            schedule=tuple(
-                replace(change, cc=self.kernel_name(change.cc))
-                if isinstance(change, FlowChange) and change.cc is not None
-                else change
-                for change in self.schedule
-            ),
-        )
 
     def changes_of(self, flow: Flow) -> Iterator[FlowChange]:
         """The schedule's changes of one flow's socket."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
+from longhaul.orchestrator.plan.kernel_names import replaced
 from longhaul.orchestrator.plan.qdiscs import DCF, LIMITED_IN_BYTES, tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from longhaul.orchestrator.preview.flow_text import control_text
@@ -73,8 +74,8 @@ def change_text(run: Run, change: ModuleChange | FlowChange) -> str:
 
 def _control_of(run: Run, cc: str) -> str:
     """A control to which a flow is switched."""
-    replaced = run.replaced.get(cc)
-    return cc if replaced is None else f"{cc} ({USER_SUPPLIED}{replaced.source[:8]})"
+    own = replaced(run).get(cc)
+    return cc if own is None else f"{cc} ({USER_SUPPLIED}{own.source[:8]})"
 
 
 def _kernels_own(cc: str) -> str:

@@ -7,23 +7,21 @@ An error line states the field's path (and line), the value read, what is allowe
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl
 from longhaul.orchestrator.spec.fields import REFUSED
 from longhaul.orchestrator.spec.model import TRAFFIC, Experiment, OwnCode
-from longhaul.orchestrator.spec.presets import Find, spelt_out
+from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
 from longhaul.orchestrator.spec.sweep import (
@@ -38,15 +36,8 @@ from longhaul.orchestrator.spec.sweep import (
     part_of,
 )
 from longhaul.orchestrator.spec.topology import own_topology
-from longhaul.orchestrator.spec.user_modules import (
-    by_name,
-    clashing,
-    entries_of,
-    entry_of,
-    is_reference,
-    own_controls,
-    place_of,
-)
+from longhaul.orchestrator.spec.user_controls import controls_of, find_early
+from longhaul.orchestrator.spec.user_modules import by_name, clashing, entry_of, is_reference
 from longhaul.orchestrator.spec.yaml_text import (
     Document,
     Location,
@@ -57,7 +48,6 @@ from longhaul.orchestrator.spec.yaml_text import (
     read_document,
 )
 from longhaul.orchestrator.system.errors import Allowed, FieldProblem, NotFound, SpecError, allowed_instead
-from longhaul.orchestrator.system.settings import load_settings
 
 __all__ = [
     "Experiment",
@@ -229,7 +219,7 @@ def _register_user_modules(document: Document, experiment: Experiment) -> None:
     problems = []
     for position, written in enumerate(experiment.modules):
         try:
-            controls += _controls_of(written)
+            controls += controls_of(written)
             allowed = clashing(controls)
         except ValueError as error:
             allowed = str(error)
@@ -240,30 +230,9 @@ def _register_user_modules(document: Document, experiment: Experiment) -> None:
     experiment._own = by_name(controls)
 
 
-def _controls_of(written: object) -> list[CongestionControl]:
-    entry = entry_of(written)
-    return [] if entry is None else own_controls(place_of(entry.place, load_settings().cache), entry.name)
-
-
-def _find_early(document: Document, own_code: OwnCode) -> Find:
-    """The controls by name before the fields are checked, read once one is looked for; an entry that is refused then has none."""
-
-    @cache
-    def own() -> Mapping[str, CongestionControl]:
-        controls: list[CongestionControl] = []
-        for entry in entries_of(document.data.get("modules")):
-            # A caller who may name no file must not learn its content either.
-            if own_code is OwnCode.ANY or (own_code is OwnCode.SENT and is_reference(entry.place)):
-                with contextlib.suppress(ValueError):
-                    controls += own_controls(place_of(entry.place, load_settings().cache), entry.name)
-        return by_name(controls)
-
-    return lambda name: find_control(name, own())
-
-
 def _validate(document: Document, own_code: OwnCode) -> Experiment:
     try:
-        experiment = Experiment.model_validate(spelt_out(document.data, _UDP, _find_early(document, own_code)))
+        experiment = Experiment.model_validate(spelt_out(document.data, _UDP, find_early(document.data, own_code)))
     except ValidationError as error:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     if refused := [*_refused_code(document, experiment, own_code)]:

@@ -20,6 +20,7 @@ from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, ju
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
 from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.plan.kernel_names import kernel_name, replaced
 from longhaul.orchestrator.plan.run import Flow, FlowChange, Run, ScheduledChange
 from longhaul.orchestrator.plan.run_document import FidelityCheck
 from longhaul.orchestrator.spec.iperf3 import IPERF3
@@ -113,7 +114,7 @@ def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check
             yield Check("flow", True, f"{flow.name}: no answer")
         # A client of iperf3 without a response has nothing to read back.
         if asked is not None and (fact["cc"] is not None or answered(fact)):
-            named = run.kernel_name(asked)
+            named = kernel_name(run, asked)
             ok = fact["cc"] == named or (fact["cc"] == _WITHOUT_ECN.get(asked) and _asked_again(flow, fact))
             own = "" if named == asked else f" (the user-supplied {asked})"
             yield Check("congestion control in use", ok, f"{flow.name}: asked {named}{own}, found {fact['cc']}")
@@ -121,9 +122,9 @@ def _congestion_controls(run: Run, trace: Trace, facts: Facts) -> Iterator[Check
 
 def _is_fallback(run: Run, flow: Flow, asked: str | None, fact: Facts) -> bool:
     """Whether its error is only that a replaced dctcp runs without ECN: the agent knows this of the kernel's own name alone."""
-    if asked is None or asked not in run.replaced or fact["cc"] != _WITHOUT_ECN.get(asked):
+    if asked is None or asked not in replaced(run) or fact["cc"] != _WITHOUT_ECN.get(asked):
         return False
-    error = f"congestion control {run.kernel_name(asked)} was asked for, {fact['cc']} is in use"
+    error = f"congestion control {kernel_name(run, asked)} was asked for, {fact['cc']} is in use"
     return fact["error"] == error and _asked_again(flow, fact)
 
 
@@ -281,7 +282,7 @@ def _contradictions(run: Run, flow: Flow, fact: Facts) -> Iterator[str]:
         yield f"blocks of {report['block_bytes']} bytes, asked {flow.block_bytes}"
     # It reads them when it opens its connection; a scheduled change may precede that.
     controls = [cc for cc in (flow.cc, *(change.cc for change in run.changes_of(flow))) if cc is not None]
-    named = [run.kernel_name(cc) for cc in controls]
+    named = [kernel_name(run, cc) for cc in controls]
     for end in ("sender_cc", "receiver_cc"):
         if report[end] not in named:
             yield f"{end} {report[end]}, asked {named[0]}"

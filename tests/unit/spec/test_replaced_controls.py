@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.place_on_hosts import refuse_unsupported
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.describe import describe_run
@@ -65,7 +66,7 @@ def test_the_plan_maps_the_name_to_a_private_one(cubic: Path) -> None:
     assert not own.builtin and own.source == read_sources(cubic)[0]
     assert [flow.cc for flow in run.flows] == ["cubic", "htcp"]
     assert Run.from_json(run.as_json()) == run
-    inside = run.in_kernel_names()
+    inside = in_kernel_names(run)
     assert [flow.cc for flow in inside.flows] == ["own-cubic", "htcp"]
     assert all({*one} <= {"name", "params", "builtin", "source"} for one in inside.as_json()["modules"])
     assert "in place of the kernel's; own-cubic in the guest" in "\n".join(describe_run(run))
@@ -134,7 +135,7 @@ def test_a_schedule_switches_to_it_and_sets_its_parameters(cubic: Path) -> None:
     module_change, flow_change = run.schedule
     assert getattr(module_change, "module", "") == "own_cubic"
     assert getattr(flow_change, "cc", "") == "cubic"
-    assert getattr(run.in_kernel_names().schedule[1], "cc", "") == "own-cubic"
+    assert getattr(in_kernel_names(run).schedule[1], "cc", "") == "own-cubic"
     assert "cc cubic (user-supplied" in "\n".join(describe_run(run))
 
 
@@ -143,7 +144,7 @@ def test_as_gives_another_name_up_to_15_letters(cubic: Path) -> None:
     run = planned([{"from": str(cubic), "as": name}], "cubic", name)
     (own,) = run.modules
     assert (own.name, own.file, own.registers, own.replaces) == (f"tcp_{name}", "tcp_cubic", name, "")
-    assert run.in_kernel_names().flows == run.flows
+    assert in_kernel_names(run).flows == run.flows
 
 
 def test_as_with_the_name_of_the_file_changes_nothing(tmp_path: Path) -> None:
