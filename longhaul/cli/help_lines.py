@@ -11,7 +11,7 @@ HELP_LINES = {
     "reproduce": "Run a paper's experiments and compare the published values with the measured ones; exit code 1 if a gating claim differs.",
     "tune": "Search for the module parameters that maximise an objective and confirm the best on fresh seeds; exit code 1 if they are not better.",
     "search": "Search for the least severe condition that breaks a claim and confirm it on fresh seeds; exit code 1 if there is one.",
-    "bisect": "Find the commit, the patch or the change of a module that made an experiment behave otherwise; exit code 1 if it cannot be told apart from others.",
+    "bisect": "Find the commit, the patch or the change of a module that made an experiment behave otherwise; exit code 1 if several are left.",
     "mininet": "Open the mininet> prompt on an experiment's network, or run a Mininet script (or mn itself, its arguments after --) in a guest.",
     "explain": "Explain a field of an experiment, a measure or a fidelity check; exit code 2 if there is none of that name.",
     "list": "List experiments, topologies, modules, presets, measures, series, backends, published values, kept runs or hosts.",

@@ -68,7 +68,7 @@ class Kernel:
 
     @property
     def compiler(self) -> list[str]:
-        """What make is told where the machine lacks the compiler of Debian's build: its own, without an option that gcc has since 14."""
+        """Arguments for make where the machine lacks the compiler of Debian's build: use its own, without an option that gcc has since 14."""
         config = (self.headers / ".config").read_text()
         (builder,) = re.findall(r'^CONFIG_CC_VERSION_TEXT="(\S+)', config, re.MULTILINE)
         return [] if shutil.which(builder) else ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]

@@ -76,7 +76,7 @@ class BisectOptions:
 
 @command(app)
 def bisect(options: BisectOptions) -> int:
-    """Find the commit, the patch or the change of a module that made an experiment behave otherwise; exit code 1 if it cannot be told apart from others."""
+    """Find the commit, the patch or the change of a module that made an experiment behave otherwise; exit code 1 if several are left."""
     from longhaul.cli.terminal.console import print_written
     from longhaul.cli.terminal.output import Files, write_report
     from longhaul.cli.terminal.progress import plan_progress
