@@ -23,6 +23,8 @@ LONGHAUL_PREBUILT        off: the kernel, modules and       on
                          agent in wheels are not used
 LONGHAUL_KERNEL_TREES_MB most that build trees of kernels   16000
                          with a name take of the disk
+LONGHAUL_KERNEL_SOURCES  folder with archives of kernel     Debian's mirror and archives
+                         sources (docs/sandbox-kernel.md)
 LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
                          of runs go while they run
 LONGHAUL_PROMETHEUS_TOKEN        a bearer token to show there;

@@ -108,9 +108,10 @@ def test_the_mtu_falls_and_rises_again(finish: Runner) -> None:
         duration="30 s",
         warmup="2 s",
     )
-    assert payload_of_a_packet(done, 2, 9) == pytest.approx(1448, rel=0.001)
-    assert payload_of_a_packet(done, 12, 19) == pytest.approx(548, rel=0.001)
-    assert payload_of_a_packet(done, 22, 29) == pytest.approx(1448, rel=0.001)
+    # Packets that were acknowledged selectively at an edge count as delivered, and their bytes not yet.
+    assert payload_of_a_packet(done, 2, 9) == pytest.approx(1448, rel=0.005)
+    assert payload_of_a_packet(done, 12, 19) == pytest.approx(548, rel=0.005)
+    assert payload_of_a_packet(done, 22, 29) == pytest.approx(1448, rel=0.005)
     # Headers take a larger share: 66 bytes of each frame.
     assert goodput_bps(done, 12, 19) == pytest.approx(19e6 * 548 / 614, rel=0.02)
     assert goodput_bps(done, 22, 29) == pytest.approx(19e6 * 1448 / 1514, rel=0.02)
