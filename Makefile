@@ -189,7 +189,7 @@ test-kernels-all: .venv/.stamp agent kernels-all #- known answers, determinism, 
 	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do \
 		echo "guests of Linux $$kernel:"; \
 		$(LONGHAUL) modules check --kernel $$kernel >/dev/null && \
-		TEST_KERNELS=$$kernel $(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/physics/test_*.py tests/guest/controls/test_*.py) tests/mininet/test_clocks.py) -m 'not real_time' --numprocesses $(WORKERS) || exit; \
+		TEST_KERNELS=$$kernel $(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/physics/test_*.py tests/guest/controls/test_*.py) tests/mininet/test_clocks.py) -m "not real_time$$([ $$kernel = $(firstword $(KERNELS)) ] || echo ' and not default_kernel')" --numprocesses $(WORKERS) || exit; \
 	done
 
 test-own-kernels: .venv/.stamp agent kernel #- kernels of the user's, compiled and bisected, the long form: some 10 minutes, the first time more

@@ -88,6 +88,7 @@ def test_the_papers_example_of_an_epoch() -> None:
     assert epoch_ms([1, 1, 1, 1], 20) == 80
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize("fastest", [4, 1])
 def test_an_epoch_of_a_few_segments_agrees_with_equation_6(finish: Runner, fastest: int) -> None:
     """The paper's example, lambda_max = 4 and 20 ms: a loss in the first flight, and the way back."""

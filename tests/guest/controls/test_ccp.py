@@ -102,6 +102,7 @@ def test_a_gain_of_zero_gives_the_smallest_window(finish: Runner) -> None:
     assert set(between(done.trace, 2, 4).tolist()) == {2}
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize(("cc", "kp"), [("ccp", 2), ("ccpd", 4)])
 @pytest.mark.parametrize("buffer", ["0.25 BDP", "1 BDP"])
 def test_a_single_loss_changes_nothing(finish: Runner, cc: str, kp: float, buffer: str) -> None:

@@ -114,6 +114,7 @@ def test_gamma_follows_a_short_buffer_down(finish: Runner) -> None:
     assert lossy["compound"] >= 1.5 * lossy["reno"]
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize(
     ("cc", "params"),
     [("compound", {"log_alpha": 8}), ("agilesd", {"lambda_max": 1, "beta_ss": 0.5, "beta_ca": 0.5})],

@@ -168,6 +168,7 @@ def test_background_traffic_has_its_configured_means(finish: Runner) -> None:
     assert all(page["bytes"] > 1_000_000 for page in pages)
 
 
+@pytest.mark.default_kernel
 def test_hundreds_of_flows_at_once(finish: Runner) -> None:
     flows = [{"name": "many", "cc": "cubic", "count": 300, "spread": "5 ms"}]
     path = {"bandwidth": "300 Mbit/s", "rtt": "40 ms"}

@@ -126,6 +126,7 @@ def test_duplicates_do_not_count_as_goodput(finish: Runner) -> None:
     assert done.document["flows"][0]["pdr"] == 1.0
 
 
+@pytest.mark.default_kernel
 def test_short_frames_leave_the_line_idle(finish: Runner) -> None:
     flows = [{"name": "tiny", "cc": "cubic", "size": "1 KB", "count": 500}]
     done = finish(path={"bandwidth": "20 Mbit/s"}, flows=flows, duration="5 s")

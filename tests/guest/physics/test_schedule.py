@@ -136,6 +136,7 @@ def test_a_flow_survives_a_blackout(finish: Runner, blackout: dict[str, str]) ->
     assert goodput_bps(done, 25, 40) == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize("blackout", ["loss", "reverse_loss"])
 def test_a_run_begins_in_a_blackout(finish: Runner, blackout: str) -> None:
     restored = {"at": "2 s", "path": {blackout: 0}}

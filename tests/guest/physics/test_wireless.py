@@ -92,6 +92,7 @@ def test_an_idle_channel_is_accessed_after_difs_and_a_backoff(execute_run: Execu
     assert len(set(rtts_us)) > 1
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize("ends", [("s1", "d"), ("d", "s1")], ids=["up", "down"])
 @pytest.mark.parametrize("channel", [MEGABIT, WITHOUT_RTS], ids=["rts", "basic"])
 @pytest.mark.parametrize("packets_per_ack", [1, 2])
@@ -123,6 +124,7 @@ def test_two_sending_stations_share_the_channel(execute_run: Execute) -> None:
     assert all(one["drops"] == 0 for one in radios(done).values())
 
 
+@pytest.mark.default_kernel
 def test_the_base_station_sends_a_third_of_the_frames(execute_run: Execute) -> None:
     """Half of its acknowledgements for two saturated stations overflow, which leaves more air time for data."""
     done = execute_run(wireless_run([tcp("s1", "d"), tcp("s2", "d")], stations=2, duration_s=120))
@@ -285,6 +287,7 @@ def test_the_run_lists_the_channels_module_and_fails_without_it(execute_run: Exe
         execute_run(replace(run, modules=()))
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_wireless_topology_agrees_with_the_channel(finish: Runner, seed: int) -> None:
     """Wired hosts that send to stations, with receivers that acknowledge every second segment."""
@@ -296,6 +299,7 @@ def test_the_wireless_topology_agrees_with_the_channel(finish: Runner, seed: int
     assert set(radios(done)) == {"base", "x3", "x4"}
 
 
+@pytest.mark.default_kernel
 def test_a_rate_of_the_topologys_channel_changes_in_flight(finish: Runner) -> None:
     faster = {f"{name}-air": {"bandwidth": "2 Mbit/s"} for name in ("base", "m1", "m2")}
     flows = [{"name": "one", "cc": "reno", "sender": "w1", "receiver": "m1"}]
