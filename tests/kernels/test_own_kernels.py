@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.kernels.named_kernels import archive_of
+from tests.kernels.wide_series import SERIES, write_series
 from tests.support.small_linux import commit, git
 
 CUBIC = "net/ipv4/tcp_cubic.c"
@@ -100,6 +101,18 @@ def test_a_base_with_patches_runs_beside_the_base(patches: Sequence[Path]) -> No
     assert "kernel test-own-patched" in compared
     worse = ("kernel", "compare", "test-own-patched", "6.12", "quick", "--for", "queue_mean", "--repeats", "3")
     assert "worse" in longhaul(*worse, code=1)
+
+
+def test_a_series_that_changes_structures_runs_beside_the_base(linux: Path, tmp_path: Path) -> None:
+    assert len({name for _, edits in SERIES for name, _, _ in edits}) == 16
+    words = [f"--patch={patch}" for patch in write_series(linux, tmp_path)]
+    longhaul("kernel", "add", "test-own-wide", "--base", "6.12", "--replace", *words)
+    longhaul("kernel", "build", "test-own-wide")
+    lossy = ("--set", "path.loss=1%", "--set", "flows.app.cc=bbr", "--set", "expect=[]")
+    stock, wide = run("6.12", *lossy), run("test-own-wide", *lossy)
+    assert wide["flows"][0]["goodput_bps"] != stock["flows"][0]["goodput_bps"]
+    assert wide["path"]["queue_packets"]["mean"] < stock["path"]["queue_packets"]["mean"]
+    assert wide["fidelity"]["checks"]
 
 
 def test_without_a_patch_it_is_the_kernel_of_kernel_lock(linux: Path) -> None:
