@@ -92,7 +92,7 @@ def _apply_ours(trees: SourceTrees, kernel: NamedKernel) -> tuple[str, list[str]
     absent: list[str] = []
     for patch, purpose in patches_for(kernel.release):
         try:
-            tree = trees.apply(tree, patch).tree
+            tree = trees.apply(tree, patch, ours=True).tree
         except PlanError:
             if purpose != "speed":
                 raise

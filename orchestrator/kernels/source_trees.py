@@ -149,13 +149,21 @@ class SourceTrees:
         self._check_linux(tree, attempting, repository)
         return Revision(commit, tree, subject)
 
-    def apply(self, tree: str, patch: Path) -> Applied:
-        """The tree after a patch; PlanError with the file and the hunk that does not apply."""
+    def apply(self, tree: str, patch: Path, *, ours: bool = False) -> Applied:
+        """The tree after a patch; PlanError with the file and the hunk that does not apply. Hunks of `ours` may be without context."""
         attempting = "applying the patch"
         with self._scratch() as scratch:
             environment = {"GIT_INDEX_FILE": str(scratch / "index")}
             self._git(attempting, patch.name, "read-tree", tree, environment=environment)
-            done = self._run("apply", "--cached", "--verbose", "--", str(patch.resolve()), environment=environment)
+            words = [
+                "apply",
+                "--cached",
+                "--verbose",
+                *(["--unidiff-zero"] if ours else []),
+                "--",
+                str(patch.resolve()),
+            ]
+            done = self._run(*words, environment=environment)
             if done.returncode:
                 raise PlanError(
                     attempting,

@@ -122,6 +122,11 @@ def test_patches_apply_with_their_offsets_or_name_the_hunk(trees: SourceTrees, l
     assert "int beta = 600;" in laid_out(trees, applied.tree, tmp_path / "place")[CUBIC]
     with pytest.raises(PlanError, match=f"applying the patch own.patch: hunk 1 of {CUBIC} does not fit, at line 4"):
         trees.apply(applied.tree, patch)
+    # The sandbox's patches serve many releases with hunks that have no context.
+    patch.write_text(f"--- a/{CUBIC}\n+++ b/{CUBIC}\n@@ -9 +9 @@\n-int beta = 600;\n+int beta = 500;\n")
+    with pytest.raises(PlanError, match="does not fit, at line 9"):
+        trees.apply(applied.tree, patch)
+    assert trees.apply(applied.tree, patch, ours=True).tree != applied.tree
     patch.write_text("no patch\n")
     with pytest.raises(PlanError, match=r"applying the patch own.patch: "):
         trees.apply(tree, patch)
