@@ -32,6 +32,7 @@ for version in "$@"; do
 	hash=$(kmod/sandbox/build.sh --hash "$version")
 	kept=$LONGHAUL_CACHE/kernels/$hash
 	if [ -f "$found/$hash/manifest.json" ] && [ ! -e "$kept" ]; then
+		mkdir -p "${kept%/*}"
 		cp -a "$found/$hash" "$kept.$$"
 		mv -T "$kept.$$" "$kept"
 	fi
