@@ -18,6 +18,7 @@ struct traffic {
 	int sender_fd, receiver_fd; /* the present sockets, -1 if none */
 	int listener_fd;
 	bool over; /* the sender's socket is left to its thread again: no change, no count */
+	bool counted; /* at the end of the run; a thread that ends at the same instant does not count again */
 	struct arrivals arrivals; /* udp */
 	/* iperf3 */
 	uint32_t cookie_bytes; /* of a connection, ahead of the data */

@@ -340,6 +340,8 @@ void tcp_account_sender(struct flow *flow, int fd)
 	struct tcp_info info = {0};
 	socklen_t size = sizeof(info);
 
+	if (flow->traffic->counted)
+		return;
 	check_congestion(flow, fd);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size)) {
 		flow_error(flow, "reading TCP_INFO: %s", strerror(errno));
@@ -380,10 +382,12 @@ void tcp_account_receiver(struct flow *flow, int fd)
 
 void tcp_count(struct flow *flow)
 {
-	const struct traffic *traffic = flow->traffic;
+	struct traffic *traffic = flow->traffic;
 
-	if (traffic->sender_fd >= 0 && flow->counters->connected_us != NEVER && !traffic->over)
+	if (traffic->sender_fd >= 0 && flow->counters->connected_us != NEVER && !traffic->over) {
 		tcp_account_sender(flow, traffic->sender_fd);
+		traffic->counted = true;
+	}
 	if (traffic->receiver_fd >= 0)
 		tcp_account_receiver(flow, traffic->receiver_fd);
 }
