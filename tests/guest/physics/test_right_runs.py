@@ -107,14 +107,14 @@ def test_dctcp_whose_syn_was_lost_runs_without_ecn(finish: Runner) -> None:
     assert 0 < len(late) < 6
 
 
+@pytest.mark.default_kernel
 @pytest.mark.parametrize("share", ["1 %", "10 %"])
 def test_hosts_discard_corrupted_frames(finish: Runner, share: str) -> None:
     done = finish(
         path={"bandwidth": "20 Mbit/s", "corrupt": share}, flows=[{"name": "one", "cc": "bbr"}], duration="20 s"
     )
     (text,) = check(done, "no drop elsewhere")
-    # Of the 400 frames that 1 % corrupts, one or none has its flipped bit in a header.
-    assert text.startswith("none") if share == "1 %" and not text[0].isdigit() else int(text.split()[0]) > 0, text
+    assert int(text.split()[0]) > 0, text
 
 
 def test_duplicates_do_not_count_as_goodput(finish: Runner) -> None:
