@@ -36,7 +36,7 @@ def longhaul(*words: str, code: int = 0) -> str:
 def run(kernel: str, *more: str) -> dict[str, Any]:
     """The document of a run of `quick` on a kernel."""
     found: dict[str, Any] = json.loads(
-        longhaul("run", "quick", "--set", f"kernel={kernel}", "--json", *more).splitlines()[0]
+        longhaul("run", "quick", "--set", f'kernel="{kernel}"', "--json", *more).splitlines()[0]
     )
     document: dict[str, Any] = found["runs"][0]
     return document

@@ -82,7 +82,8 @@ def _link_line(link: Document) -> str:
 def clock_line(document: Document) -> str:
     """The time that the run took, or that it came from the store."""
     if document["cached"]:
-        return f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
+        took = f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
+        return took + (f", kernel {document['kernel']}{own}" if (own := _own_kernel(document)) else "")
     speed = document["virtual_s"] / max(document["wall_s"], 1e-9)
     return f"{document['virtual_s']:g} s of {document.get('clock', 'virtual')} time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}{_own_kernel(document)}"
 
