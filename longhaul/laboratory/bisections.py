@@ -113,7 +113,8 @@ def _search(
     judge.threshold, judge.falls = threshold, ends != sorted(ends)
     while (step := history.middle(state.verdicts())) is not None:
         left = len(history.suspects(state.verdicts()))
-        report(f"{left} suspects, about {left.bit_length() - 1} steps: {history.describe(step)}")
+        more = left.bit_length() - 1
+        report(f"{left} suspects, about {more} step{'' if more == 1 else 's'}: {history.describe(step)}")
         judged = judge.measure_step(step)
         report(f"  {judged.verdict}{': ' + judged.note if judged.note else ''}")
         state.add(judged)
