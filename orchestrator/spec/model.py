@@ -11,7 +11,6 @@ Rules between fields are in rules.py, reading and error lines in load.py, number
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -55,7 +54,8 @@ DEBUG_KERNELS = ("6.12-debug",)
 KERNELS = (*ORDINARY_KERNELS, *FURTHER_KERNELS, *DEBUG_KERNELS)
 # A kernel of the user's (kernels/named_kernels.py).
 KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
-KERNEL_PATTERN = f"^({'|'.join(map(re.escape, KERNELS))}|{KERNEL_NAME})$"
+# Also a pattern of browsers, which know no escaped hyphen.
+KERNEL_PATTERN = f"^({'|'.join(version.replace('.', '[.]') for version in KERNELS)}|{KERNEL_NAME})$"
 KernelName = matching(KERNEL_PATTERN, KERNELS, f"one of {', '.join(KERNELS)}, or a name of `longhaul kernel add`")
 QUEUES = (
     "droptail",
