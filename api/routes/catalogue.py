@@ -16,6 +16,7 @@ from longhaul.api.http.threads import takes_long
 from longhaul.api.schemas.experiments import Problem
 from longhaul.orchestrator.execution.backend_status import Place
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
+from longhaul.orchestrator.kernels.build import find_kernels
 from longhaul.orchestrator.spec.load import shipped_text
 from longhaul.orchestrator.spec.model import Experiment
 
@@ -40,6 +41,8 @@ def read_all(caller: Reader, response: Response, if_none_match: KnownTag = None)
 @takes_long
 def read_places(lab: TheLab, caller: Reader, kernel: KernelQuery = None) -> list[Place]:
     """Each backend with its place and clock, and what is missing for it here, checked at each request."""
+    if kernel is not None:
+        find_kernels(lab.settings, kernel)
     return lab.desk.places(kernel)
 
 

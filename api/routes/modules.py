@@ -17,7 +17,7 @@ from longhaul.api.routes.experiments import experiment_document
 from longhaul.api.schemas.experiments import Experiment, ModuleFiles, OwnModule
 from longhaul.api.schemas.lab import Module, Trial
 from longhaul.orchestrator.execution.catalogues import modules
-from longhaul.orchestrator.kernels.build import built_modules, known_kernels
+from longhaul.orchestrator.kernels.build import built_modules, find_kernels, known_kernels
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.trial import trial_name, trial_of
 from longhaul.orchestrator.spec.user_modules import reference
@@ -65,6 +65,8 @@ def try_module(
     if name not in CONGESTION_CONTROLS:
         known = f"known: {', '.join(CONGESTION_CONTROLS)}"
         raise NotFound("trying module", name, "there is no congestion control of this name", known)
+    if kernel is not None:
+        find_kernels(lab.settings, kernel)
     trial = trial_of(name, kernel or known_kernels()[0])
     made = lab.desk.queue_internal(trial, {"trial_of": name}, caller.name)
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
