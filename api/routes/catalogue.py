@@ -37,7 +37,12 @@ def read_all(caller: Reader, response: Response, if_none_match: KnownTag = None)
     return {noun: _rows(noun) for noun in CATALOGUES}
 
 
-@router.get("/places", summary="Read where runs can happen", operation_id="read_places")
+@router.get(
+    "/places",
+    summary="Read where runs can happen",
+    operation_id="read_places",
+    responses={404: {"model": Problem}},
+)
 @takes_long
 def read_places(lab: TheLab, caller: Reader, kernel: KernelQuery = None) -> list[Place]:
     """Each backend with its place and clock, and what is missing for it here, checked at each request."""
