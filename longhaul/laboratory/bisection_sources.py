@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -72,7 +73,7 @@ def source_of(
     return _ModuleSteps(history, place, entries, places[0], _key(str(place)))
 
 
-class StepSource:
+class StepSource(ABC):
     """The steps, and the experiment at each."""
 
     def __init__(self, history: History, key: str) -> None:
@@ -91,9 +92,9 @@ class StepSource:
                 _ATTEMPT, self.key, "another bisect of this source is running", "wait until it has ended"
             ) from None
 
+    @abstractmethod
     def changes(self, step: str, scratch: Path) -> Mapping[str, Any]:
         """The fields of the experiment at a step; LonghaulError if the step cannot be built."""
-        raise NotImplementedError
 
 
 class _KernelSteps(StepSource):

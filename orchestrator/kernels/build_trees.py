@@ -27,6 +27,7 @@ from longhaul.orchestrator.kernels.named_kernels import (
     read_source,
     row_of,
 )
+from longhaul.orchestrator.kernels.prebuilt import point
 from longhaul.orchestrator.kernels.release_lock import fragments_for, patches_for
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.system.errors import BackendError, PlanError
@@ -183,7 +184,7 @@ def _build_modules(settings: Settings, name: str, folder: str) -> None:
     """The project's modules for a kernel; where they cannot be built, runs use the one of before."""
     link = settings.kernel(name)
     before = os.readlink(link) if link.is_symlink() else None
-    _point(link, folder)
+    point(link, folder)
     try:
         run_script(
             [str(_SANDBOX / "build-modules.sh"), name],
@@ -193,20 +194,13 @@ def _build_modules(settings: Settings, name: str, folder: str) -> None:
     except BaseException:
         link.unlink()
         if before is not None:
-            _point(link, before)
+            point(link, before)
         raise
 
 
 def _line(release: str) -> str:
     """The line of a release, as in 6.12 of 6.12.57."""
     return ".".join(release.split("-")[0].split(".")[:2])
-
-
-def _point(link: Path, name: str) -> None:
-    new = link.with_name(f".{link.name}-{os.getpid()}")
-    new.unlink(missing_ok=True)
-    new.symlink_to(name)
-    new.replace(link)
 
 
 def _write(settings: Settings, kernel: NamedKernel) -> None:

@@ -131,8 +131,8 @@ def install_kernel(settings: Settings, version: str, parts: Parts) -> Path:
         with _held(settings, kernel):
             for part in (kernel, modules):
                 _install(settings.cache, part, release, parts, version)
-            _point(settings.kernel(version), kernel)
-            _point(settings.modules(version), modules)
+            point(settings.kernel(version), Path(kernel.folder).name)
+            point(settings.modules(version), Path(modules.folder).name)
             _remember(settings, version, kernel, modules)
     except OSError as error:
         hint = remedy(error, "set LONGHAUL_CACHE to another folder")
@@ -229,8 +229,8 @@ def _checked(parts: Parts, path: str, release: Release, hint: str) -> bytes:
     return content
 
 
-def _point(link: Path, part: Part) -> None:
-    name = Path(part.folder).name
+def point(link: Path, name: str) -> None:
+    """Make a link of the cache lead to the folder of this name, at once."""
     if _current(link) != name:
         new = link.with_name(f".{link.name}-{os.getpid()}")
         new.unlink(missing_ok=True)
