@@ -9,7 +9,8 @@
  *
  *	tcp_probe             an ACK reached a sender          -> ACK record, STATE record once a tick
  *	tcp_rcv_space_adjust  an application read              -> remembered; FLOW record at the next tick
- *	qdisc_dequeue         a followed device was served     -> remembered; LINK record at the next tick
+ *	qdisc_dequeue         a followed device was served     -> remembered; LINK record at the next tick;
+ *	                                                          DEPARTURE record at once, of a link with two queues
  *	kfree_skb             a followed device lost a packet  -> DROP record
  *
  * The agent talks to it through /proc/lh_trace (docs/run-directory.md). Sockets are recognised by sk_mark. User-Mode
@@ -29,6 +30,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
+#include <linux/udp.h>
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
 #include <net/sch_generic.h>
@@ -56,6 +58,10 @@ MODULE_PARM_DESC(tick_us, "interval of FLOW and LINK records, in us of virtual t
 static unsigned int ack_us;
 module_param(ack_us, uint, 0444);
 MODULE_PARM_DESC(ack_us, "at most one ACK record a flow in this interval; 0: every ACK");
+
+static bool departures;
+module_param(departures, bool, 0444);
+MODULE_PARM_DESC(departures, "a DEPARTURE record for each packet that leaves dualpi2");
 
 /* The words of a congestion control, whichever layout it has. */
 union state {
@@ -85,7 +91,7 @@ struct link {
 	u32 marks, max_frame;
 	s32 losses;
 	u16 id;
-	bool dirty;
+	bool dirty, dual;
 };
 
 static struct flow *flows;
@@ -270,6 +276,41 @@ static void look(struct link *link, u64 now)
 	link->dirty = true;
 }
 
+#ifdef LH_HAVE_DUALPI2
+/*
+ * What dualpi2 keeps with a packet: a copy of its private structure, as it has no other. The agent compares the counts that
+ * follow from it with the kernel's own.
+ */
+struct dualpi2_packet {
+	u64 ts;
+	u8 apply_step : 1, classified : 2, ect : 2;
+};
+
+static void write_departure(const struct link *link, const struct sk_buff *skb, u64 now)
+{
+	const struct dualpi2_packet *packet = (const void *)qdisc_skb_cb(skb)->data;
+	const struct iphdr *ip = ip_hdr(skb);
+	struct lh_departure *record;
+
+	if (skb->protocol != htons(ETH_P_IP))
+		return;
+	record = new_record(LH_DEPARTURE, packet->classified ? LH_QUEUE_L4S : LH_QUEUE_CLASSIC, link->id, now);
+	record->wait_ns = now - packet->ts;
+	record->length = skb->len;
+	record->ecn = ip->tos & INET_ECN_MASK;
+	if (ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP) {
+		const struct udphdr *ports = (const void *)ip + ip->ihl * 4;
+
+		record->source_port = ntohs(ports->source);
+		record->destination_port = ntohs(ports->dest);
+	}
+}
+#else
+static void write_departure(const struct link *link, const struct sk_buff *skb, u64 now)
+{
+}
+#endif
+
 static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_queue *txq, int packets,
 			     struct sk_buff *skb)
 {
@@ -293,6 +334,8 @@ static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct net
 		link->max_frame = max(link->max_frame, skb->len);
 		if (skb->protocol == htons(ETH_P_IP) && INET_ECN_is_ce(ip_hdr(skb)->tos))
 			link->marks++;
+		if (link->dual)
+			write_departure(link, skb, now);
 	}
 out:
 	spin_unlock_irqrestore(&lock, flags);
@@ -418,6 +461,7 @@ static int follow(unsigned int id, const char *name, u32 major)
 	}
 	link->queue = find_qdisc(link->dev, major << 16);
 	link->root = rtnl_dereference(link->dev->qdisc);
+	link->dual = departures && link->queue && !strcmp(link->queue->ops->id, "dualpi2");
 	if (!link->queue) {
 		error = -ENOENT;
 		link->dev = NULL;
@@ -564,6 +608,8 @@ static void write_header(void)
 	LH_SAY_KIND(LH_DROP, "drop", lh_drop_record, LH_DROP_FIELDS);
 	LH_SAY_KIND(LH_EVENT, "event", lh_event, LH_EVENT_FIELDS);
 	LH_SAY_KIND(LH_STATE, "state", lh_state, LH_STATE_FIELDS);
+	if (departures)
+		LH_SAY_KIND(LH_DEPARTURE, "departure", lh_departure, LH_DEPARTURE_FIELDS);
 	n += scnprintf(text + n, size - n, "}}");
 	memset(text + n, ' ', LH_HEADER_BYTES - n - 1);
 	text[LH_HEADER_BYTES - 1] = '\n';

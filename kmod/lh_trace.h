@@ -28,9 +28,12 @@ typedef uint64_t u64;
 /* On a sender's socket sk_mark is the flow's id + 1; on a receiver's, this bit is set too. */
 #define LH_MARK_RECEIVER 0x10000u
 
-enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT, LH_STATE };
+enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT, LH_STATE, LH_DEPARTURE };
 
 enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
+
+/* The two queues of dualpi2. */
+enum lh_queue { LH_QUEUE_CLASSIC = 1, LH_QUEUE_L4S };
 
 /* Fields of each kind: type, numpy type, name. What is the same for all comes first, in LH_COMMON. */
 #define LH_COMMON(F) F(u64, "u8", t_ns) F(u8, "u1", kind) F(u8, "u1", state) F(u16, "u2", id)
@@ -65,6 +68,14 @@ enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
 	F(u32, "u4", layout) F(u32, "u4", word0) F(u32, "u4", word1) F(u32, "u4", word2) F(u32, "u4", word3)           \
 	F(u32, "u4", word4)
 
+/*
+ * One packet that left a link with two queues; state is an enum lh_queue, ecn the field as it left. A trace has this kind,
+ * and its header names it, only if the probe was asked for it.
+ */
+#define LH_DEPARTURE_FIELDS(F)                                                                                         \
+	F(u32, "u4", length) F(u16, "u2", source_port) F(u16, "u2", destination_port) F(u32, "u4", ecn)                \
+	F(u64, "u8", wait_ns)
+
 #define LH_MEMBER(type, numpy, name) type name;
 #define LH_STRUCT(NAME, FIELDS)                                                                                        \
 	struct NAME {                                                                                                  \
@@ -78,5 +89,6 @@ LH_STRUCT(lh_link, LH_LINK_FIELDS)
 LH_STRUCT(lh_drop_record, LH_DROP_FIELDS)
 LH_STRUCT(lh_event, LH_EVENT_FIELDS)
 LH_STRUCT(lh_state, LH_STATE_FIELDS)
+LH_STRUCT(lh_departure, LH_DEPARTURE_FIELDS)
 
 #endif

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from longhaul.orchestrator.plan.run import Run
-from longhaul.orchestrator.results.seals import MANIFEST
-from longhaul.orchestrator.results.traces import FILE_NAMES, read_kind, read_traces
+from longhaul.orchestrator.results.seals import MANIFEST, read_manifest
+from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES, read_kind, read_traces
 from longhaul.orchestrator.trace.records import Records, Trace
 
 
@@ -38,7 +38,10 @@ class ServiceTraces:
     def _with_files(self, run_id: str, *names: str) -> Path:
         folder = self._folder / run_id
         # The manifest has the hash of each file.
-        for name in (MANIFEST, *names):
-            if not (folder / name).is_file():
+        if not (folder / MANIFEST).is_file():
+            self._download(run_id, MANIFEST, folder)
+        kept = {*ALWAYS_KEPT, *read_manifest(folder).get("files", ())}
+        for name in names:
+            if name in kept and not (folder / name).is_file():
                 self._download(run_id, name, folder)
         return folder

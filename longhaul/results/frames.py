@@ -49,7 +49,7 @@ def record_columns(kind: str, records: Records, run: Run) -> dict[str, Any]:
     columns: dict[str, Any] = {"t_s": records["t_ns"] / 1e9, "t_ns": records["t_ns"]}
     if kind in ("ack", "flow", "state"):
         columns["flow"] = _names(records["id"], {flow.id: flow.name for flow in run.flows})
-    elif kind in ("link", "drop"):
+    elif kind in ("link", "drop", "departure"):
         columns["link"] = _names(records["id"], {link.id: link.name for link in run.links})
     else:
         columns["id"] = records["id"]

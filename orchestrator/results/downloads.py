@@ -13,8 +13,8 @@ from pathlib import Path
 
 from longhaul.orchestrator.results.conversion import convert
 from longhaul.orchestrator.results.seals import check_file
-from longhaul.orchestrator.results.traces import FILE_NAMES
-from longhaul.orchestrator.system.errors import ResultsError, remedy
+from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
+from longhaul.orchestrator.system.errors import NotFound, ResultsError, remedy
 from longhaul.orchestrator.system.locks import locked
 
 # Name of a download -> name of the kept file that it is, or is made from.
@@ -29,8 +29,10 @@ SOURCES: dict[str, str] = {
 def file_of(kept: Path, derived: Path, name: str) -> Path:
     """The file of that name, one of SOURCES, of the run whose folders these are."""
     source = kept / SOURCES[name]
+    check_file(kept, source.name)
+    if source.name in FILE_NAMES.values() and source.name not in ALWAYS_KEPT and not source.is_file():
+        raise NotFound("reading", name, "the run has no such records", "they are of links with queue: dualpi2")
     if source.name == name:
-        check_file(kept, name)
         return source
     target = derived / name
     if not target.is_file():

@@ -112,11 +112,11 @@ class Part:
         import numpy as np
 
         from longhaul.orchestrator.results.traces import write_traces
-        from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, split_records, trace_header
+        from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, is_header, split_records
 
         file = self._made / _TRACE
         with file.open("rb") as source:
-            if source.read(HEADER_BYTES) != trace_header():
+            if not is_header(source.read(HEADER_BYTES)):
                 return None
             body = np.fromfile(source, dtype=np.uint8)
         file.unlink()

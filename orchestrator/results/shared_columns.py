@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.results.parquet_reader import ParquetFile
 from longhaul.orchestrator.results.seals import check_file
 from longhaul.orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
-from longhaul.orchestrator.trace.records import EVER, Columns, SpanNs
+from longhaul.orchestrator.trace.records import EVER, SELDOM_KINDS, Columns, SpanNs
 
 # About 250 MB while a chart is made.
 _MOST_ROWS = 8_000_000
@@ -63,7 +63,7 @@ class SharedColumns:
 
     def __call__(self, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
         try:
-            if self._file(kind).rows > _MOST_ROWS:
+            if kind in SELDOM_KINDS or self._file(kind).rows > _MOST_ROWS:
                 return read_columns(self._folder, kind, names, about, span_ns)
             part = self._part(kind, span_ns)
             mine = part.of(about)

@@ -115,10 +115,11 @@ class Store:
 
         Refuses any other run, and incomplete ones. Keeping the same run twice keeps the first.
         """
-        from longhaul.orchestrator.results.traces import FILE_NAMES
+        from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
 
-        whole = {MANIFEST, "log.txt", *FILE_NAMES.values()}
-        odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} ^ whole)
+        whole = {MANIFEST, "log.txt", *ALWAYS_KEPT}
+        seldom = set(FILE_NAMES.values()) - whole
+        odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} - seldom ^ whole)
         if odd:
             what = f"files are missing or unknown: {', '.join(odd)}"
             raise ResultsError("receiving run", run_id, what, "check that the worker has this version of Longhaul")

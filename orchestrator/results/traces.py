@@ -26,6 +26,7 @@ from longhaul.orchestrator.trace.records import (
     EVER,
     KIND_NUMBERS,
     RECORD_BYTES,
+    SELDOM_KINDS,
     TRACE_KINDS,
     Columns,
     Records,
@@ -33,8 +34,9 @@ from longhaul.orchestrator.trace.records import (
     Trace,
 )
 
-# A file is written for every kind, so that readers need no special cases: an empty kind is a file without rows.
 FILE_NAMES = {kind: f"{kind}s.parquet" for kind in TRACE_KINDS}
+# The files of every run: an empty kind is a file without rows. A kind that only some traces have is a file of those runs alone.
+ALWAYS_KEPT = tuple(name for kind, name in FILE_NAMES.items() if kind not in SELDOM_KINDS)
 
 # A view of a part of a run reads groups of this many rows, and skips the others by their statistics.
 _GROUP_ROWS = 2**17
@@ -47,6 +49,8 @@ FAULTS = (OSError, ArithmeticError, LookupError, MemoryError, TypeError, ValueEr
 def write_traces(folder: Path, trace: Trace) -> None:
     """Write one file per kind into `folder`."""
     for kind, records in trace.kinds().items():
+        if kind in SELDOM_KINDS and not len(records):
+            continue
         names = [name for name in records.dtype.names or () if name != "kind"]
         columns = {name: np.ascontiguousarray(records[name]) for name in names}
         write_columns(folder / FILE_NAMES[kind], columns, group_rows=_GROUP_ROWS, with_statistics=_WITH_STATISTICS)
@@ -63,6 +67,8 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     file = folder / FILE_NAMES[kind]
     check_file(folder, file.name)
     wanted = list(dict.fromkeys(["t_ns", *names]))
+    if _has_none(file, kind):
+        return {name: np.empty(0, TRACE_KINDS[kind][name]) for name in wanted}
     try:
         with opened(file) as source:
             chosen = {
@@ -80,6 +86,11 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
     except FAULTS as error:
         raise unreadable(file, error) from error
     return found
+
+
+def _has_none(file: Path, kind: str) -> bool:
+    """Whether the run has no such records; a file that was kept and is gone has been refused by then."""
+    return kind in SELDOM_KINDS and not file.is_file()
 
 
 def opened(file: Path) -> ParquetFile:
@@ -153,6 +164,8 @@ def read_kind(folder: Path, kind: str) -> Records:
     """The records of one kind."""
     file = folder / FILE_NAMES[kind]
     check_file(folder, file.name)
+    if _has_none(file, kind):
+        return _empty(0, kind)
     try:
         with opened(file) as source:
             records = _empty(source.rows, kind)
@@ -169,6 +182,8 @@ def read_in_groups(folder: Path, kind: str) -> Iterator[Records]:
     """The same, a group of rows of the file at a time."""
     file = folder / FILE_NAMES[kind]
     check_file(folder, file.name)
+    if _has_none(file, kind):
+        return
     try:
         with opened(file) as source:
             for group, about in enumerate(source.groups):

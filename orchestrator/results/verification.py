@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longhaul.orchestrator.results.seals import MANIFEST, State, forget_hashes, read_manifest, state_of
-from longhaul.orchestrator.results.traces import FILE_NAMES, unsealed_fault
+from longhaul.orchestrator.results.traces import ALWAYS_KEPT, unsealed_fault
 from longhaul.orchestrator.system.errors import RunDamaged
 
 # States of files that have changed since they were kept.
@@ -24,7 +24,7 @@ def examine(folder: Path) -> dict[str, State]:
         return {MANIFEST: "damaged" if (folder / MANIFEST).is_file() else "missing"}
     if files is None:
         found: dict[str, State] = {MANIFEST: "unsealed"}
-        for name in FILE_NAMES.values():
+        for name in ALWAYS_KEPT:
             there = (folder / name).is_file()
             found[name] = "missing" if not there else "damaged" if unsealed_fault(folder, name) else "unsealed"
         return found

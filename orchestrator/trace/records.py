@@ -79,9 +79,24 @@ _FIELDS: dict[str, tuple[int, list[tuple[str, str, int]]]] = {
     ),
     "event": (5, [("what", "u4", 12), ("value", "u8", 16)]),
     "state": (6, [("layout", "u4", 12), *((f"word{n}", "u4", 16 + 4 * n) for n in range(5))]),
+    "departure": (
+        7,
+        [
+            ("length", "u4", 12),
+            ("source_port", "u2", 16),
+            ("destination_port", "u2", 18),
+            ("ecn", "u4", 20),
+            ("wait_ns", "u8", 24),
+        ],
+    ),
 }
+# Kinds that only some traces have, and whose header names them only then: of links with two queues.
+SELDOM_KINDS = ("departure",)
 
 DROP_QUEUE, DROP_RANDOM = 1, 2
+# A departure's state: the queue of dualpi2 that the packet waited in. The ECN field of a marked packet.
+QUEUE_CLASSIC, QUEUE_L4S = 1, 2
+ECN_MARKED = 3
 # An ACK's state from this on: TCP reduces its window (CWR), is in recovery, or in loss.
 STATE_RECOVERING = 2
 EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
@@ -114,6 +129,7 @@ class Trace:
     drops: Records
     events: Records
     states: Records
+    departures: Records
 
     def kinds(self) -> dict[str, Records]:
         """The arrays by the name of their kind."""
@@ -124,6 +140,7 @@ class Trace:
             "drop": self.drops,
             "event": self.events,
             "state": self.states,
+            "departure": self.departures,
         }
 
     def columns(self, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
@@ -135,16 +152,22 @@ class Trace:
         return {name: records[name][chosen] for name in ("t_ns", *names)}
 
 
-def trace_header() -> bytes:
-    """The header that this reader expects, as the probe writes it."""
+def trace_header(*, departures: bool = False) -> bytes:
+    """The header that this reader expects, as the probe writes it; with the kinds that only some traces have."""
     kinds = ", ".join(
         f'"{number}": {{"name": "{name}", "fields": ['
         + ", ".join(f'["{field}", "{kind}", {offset}]' for field, kind, offset in _COMMON + fields)
         + "]}"
         for name, (number, fields) in _FIELDS.items()
+        if departures or name not in SELDOM_KINDS
     )
     text = f'{{"magic": "{MAGIC}", "record_bytes": {RECORD_BYTES}, "byte_order": "little", "kinds": {{{kinds}}}}}'
     return (text.ljust(HEADER_BYTES - 1) + "\n").encode()
+
+
+def is_header(header: bytes) -> bool:
+    """Whether a file that begins so is a trace of this version."""
+    return header in (trace_header(), trace_header(departures=True))
 
 
 def read_trace(path: Path) -> Trace:
@@ -186,7 +209,7 @@ def trace_sha256(path: Path) -> str:
 
 
 def _check_header(path: Path, header: bytes) -> None:
-    if header == trace_header():
+    if is_header(header):
         return
     try:
         magic = json.loads(header)["magic"]

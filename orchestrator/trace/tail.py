@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from longhaul.orchestrator.system.errors import TraceError
-from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, Trace, split_records, trace_header
+from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES, Trace, is_header, split_records
 
 # Only a piece of a long trace is in memory.
 _PIECE_BYTES = 2**16 * RECORD_BYTES
@@ -73,7 +73,7 @@ class GrowingTrace:
             return
         found = os.fstat(self._handle)
         if self._at == 0:
-            if os.pread(self._handle, HEADER_BYTES, 0) != trace_header():
+            if not is_header(os.pread(self._handle, HEADER_BYTES, 0)):
                 raise TraceError(
                     "following trace", str(self._place), "its header is not that of a trace of this version"
                 )

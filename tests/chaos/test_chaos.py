@@ -30,7 +30,7 @@ from longhaul.orchestrator.database.work import Work
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.results.traces import FILE_NAMES
+from longhaul.orchestrator.results.traces import ALWAYS_KEPT
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.settings import Settings, load_settings
@@ -228,7 +228,7 @@ def check_database(store: Store, ids: list[str], peace: dict[str, str]) -> None:
     assert Work(store.database).waiting()[0] == 0
     kept = {folder.name for folder in (store.home / "runs").glob("*/*")}
     assert kept == set(peace)
-    whole = {"manifest.json", "log.txt", *FILE_NAMES.values()}
+    whole = {"manifest.json", "log.txt", *ALWAYS_KEPT}
     for run_id in peace:
         assert {file.name for file in store.directory(run_id).iterdir()} == whole
         assert store.manifest(run_id)["document"]["trace_sha256"] == peace[run_id]

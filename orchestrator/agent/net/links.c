@@ -247,7 +247,7 @@ void links_create(struct plan *plan)
 				complete_end(end);
 			device_up(end->node, end->dev, end->index);
 			address_set(end);
-			offloads_off(end);
+			offloads_set(end);
 		}
 	}
 	bridges_create(plan);

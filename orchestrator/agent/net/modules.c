@@ -72,8 +72,9 @@ void modules_load(const struct plan *plan)
 	if (plan->on_host)
 		return;
 	if (!plan->real_clock) {
-		snprintf(parameters, sizeof(parameters), "fd=5 tick_us=%u ack_us=%u",
-			 plan->trace_tick_us, plan->trace_ack_us);
+		snprintf(parameters, sizeof(parameters), "fd=5 tick_us=%u ack_us=%u%s",
+			 plan->trace_tick_us, plan->trace_ack_us,
+			 plan->trace_departures ? " departures=1" : "");
 		module_load("lh_trace", parameters);
 	}
 	for (size_t i = 0; i < plan->module_count; i++) {

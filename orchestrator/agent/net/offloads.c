@@ -39,6 +39,16 @@ static bool is_unwanted(const char *name)
 	       !strcmp(name, "rx-udp-gro-forwarding");
 }
 
+/*
+ * On a host with offloads TCP gives its device up to 64 KB at once, which leaves in frames, and frames that arrive together
+ * are joined: no link carries more than a frame.
+ */
+static bool is_wanted(const struct end *end, const char *name)
+{
+	return end->offloads &&
+	       (!strcmp(name, "tx-generic-segmentation") || !strcmp(name, "rx-gro"));
+}
+
 static struct ethtool_gstrings *read_names(const struct end *end)
 {
 	struct {
@@ -56,7 +66,7 @@ static struct ethtool_gstrings *read_names(const struct end *end)
 	return names;
 }
 
-void offloads_off(struct end *end)
+void offloads_set(struct end *end)
 {
 	struct ethtool_gstrings *names = read_names(end);
 	uint32_t blocks = (names->len + 31) / 32;
@@ -77,16 +87,22 @@ void offloads_off(struct end *end)
 		    get->features[i / 32].available & bit &&
 		    !(get->features[i / 32].never_changed & bit))
 			set->features[i / 32].valid |= bit;
+		if (set->features[i / 32].valid & bit &&
+		    is_wanted(end, (const char *)names->data + i * ETH_GSTRING_LEN))
+			set->features[i / 32].requested |= bit;
 	}
-	ethtool(end, set, "switching offloads off");
+	ethtool(end, set, "setting offloads");
 	ethtool(end, get, "the features");
 	for (uint32_t i = 0; i < names->len; i++) {
 		const char *name = (const char *)names->data + i * ETH_GSTRING_LEN;
 
-		if (is_unwanted(name) && get->features[i / 32].active & 1u << i % 32)
-			refuse_reading(end, name, "off", "on");
+		bool active = get->features[i / 32].active & 1u << i % 32,
+		     wanted = is_wanted(end, name);
+
+		if (is_unwanted(name) && active != wanted)
+			refuse_reading(end, name, wanted ? "on" : "off", active ? "on" : "off");
 	}
-	end->offloads_off = true;
+	end->offloads_off = !end->offloads;
 	free(names);
 	free(get);
 	free(set);

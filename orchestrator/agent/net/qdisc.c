@@ -12,6 +12,7 @@
 
 #include "net/netlink.h"
 #include "net/readback.h"
+#include "net/remark.h"
 #include "plan/qdiscs.h"
 #include "system/fatal.h"
 
@@ -45,6 +46,9 @@ static void read_counters(const struct rtattr *stats, struct qdisc_reading *read
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
 		attribute_copy(attributes.table[TCA_STATS_APP], &reading->dcf,
 			       sizeof(reading->dcf));
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
+		attribute_copy(attributes.table[TCA_STATS_APP], &reading->dualpi2,
+			       sizeof(reading->dualpi2));
 }
 
 static void visit_qdisc(const struct nlmsghdr *message, void *context)
@@ -141,6 +145,14 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(overhead_bytes);
 	COMPARE(basic_rate_bps);
 	COMPARE(rts);
+	COMPARE(alpha);
+	COMPARE(beta);
+	COMPARE(step);
+	COMPARE(step_in_packets);
+	COMPARE(drop_overload);
+	COMPARE(drop_early);
+	COMPARE(coupling);
+	COMPARE(classic_percent);
 #undef COMPARE
 }
 
@@ -184,6 +196,9 @@ void qdiscs_install_on(const struct end *end)
 {
 	for (size_t i = 0; i < end->qdisc_count; i++)
 		ask_for(end, &end->qdiscs[i], NULL);
+	for (size_t i = 0; i < end->qdisc_count; i++)
+		if (end->qdiscs[i].ect1)
+			remark_install(end);
 	check_end(end);
 }
 

@@ -14,6 +14,22 @@
 	10000000000000ull /* byte/s: no time at all, but a packet waits for the last */
 #define TICK_NS 64	  /* the packet scheduler's unit of time */
 
+/* Linux has had dualpi2 since 6.17. */
+enum {
+	DUALPI2_LIMIT = 1,
+	DUALPI2_MEMORY_LIMIT,
+	DUALPI2_TARGET,
+	DUALPI2_TUPDATE,
+	DUALPI2_ALPHA,
+	DUALPI2_BETA,
+	DUALPI2_STEP_PACKETS,
+	DUALPI2_STEP_US,
+	DUALPI2_COUPLING = 10,
+	DUALPI2_DROP_OVERLOAD,
+	DUALPI2_DROP_EARLY,
+	DUALPI2_C_PROTECTION,
+};
+
 static uint32_t bytes_per_second_32(uint64_t rate)
 {
 	return rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
@@ -125,6 +141,22 @@ static void put_cake(struct request *request, const struct qdisc *qdisc)
 	request_add_u32(request, TCA_CAKE_MEMORY, qdisc->memory_bytes);
 }
 
+static void put_dualpi2(struct request *request, const struct qdisc *qdisc)
+{
+	request_add_u32(request, DUALPI2_LIMIT, qdisc->limit);
+	request_add_u32(request, DUALPI2_MEMORY_LIMIT, qdisc->memory_bytes);
+	request_add_u32(request, DUALPI2_TARGET, qdisc->target_us);
+	request_add_u32(request, DUALPI2_TUPDATE, qdisc->interval_us);
+	request_add_u32(request, DUALPI2_ALPHA, qdisc->alpha);
+	request_add_u32(request, DUALPI2_BETA, qdisc->beta);
+	request_add_u32(request, qdisc->step_in_packets ? DUALPI2_STEP_PACKETS : DUALPI2_STEP_US,
+			qdisc->step);
+	request_add_u8(request, DUALPI2_COUPLING, qdisc->coupling);
+	request_add_u8(request, DUALPI2_DROP_OVERLOAD, qdisc->drop_overload);
+	request_add_u8(request, DUALPI2_DROP_EARLY, qdisc->drop_early);
+	request_add_u8(request, DUALPI2_C_PROTECTION, qdisc->classic_percent);
+}
+
 static void put_lh_dcf(struct request *request, const struct qdisc *qdisc)
 {
 	request_add_u32(request, LH_DCF_MEDIUM, qdisc->medium);
@@ -139,7 +171,10 @@ static void put_lh_dcf(struct request *request, const struct qdisc *qdisc)
 void qdisc_put_options(struct request *request, const struct qdisc *qdisc,
 		       const struct qdisc *before)
 {
-	size_t nest = request_nest(request, TCA_OPTIONS);
+	/* The kinds that came last insist on the flag. */
+	const uint16_t type =
+		qdisc->kind == QDISC_DUALPI2 ? TCA_OPTIONS | NLA_F_NESTED : TCA_OPTIONS;
+	size_t nest = request_nest(request, type);
 	struct tc_fifo_qopt fifo = {.limit = qdisc->limit};
 
 	switch (qdisc->kind) {
@@ -168,8 +203,13 @@ void qdisc_put_options(struct request *request, const struct qdisc *qdisc,
 	case QDISC_CAKE:
 		put_cake(request, qdisc);
 		break;
+	case QDISC_DUALPI2:
+		put_dualpi2(request, qdisc);
+		break;
 	case QDISC_LH_DCF:
 		put_lh_dcf(request, qdisc);
+		break;
+	case QDISC_CLSACT: /* has none */
 		break;
 	case QDISC_KINDS:
 		abort();
@@ -269,6 +309,25 @@ static void get_lh_dcf(const struct rtattr *const *table, struct qdisc *read)
 	read->seed = attribute_u64(table[LH_DCF_SEED]);
 }
 
+static void get_dualpi2(const struct rtattr *const *table, const struct qdisc *asked,
+			struct qdisc *read)
+{
+	read->limit = attribute_u32(table[DUALPI2_LIMIT]);
+	read->memory_bytes = attribute_u32(table[DUALPI2_MEMORY_LIMIT]);
+	read->target_us = attribute_u32(table[DUALPI2_TARGET]);
+	read->interval_us = attribute_u32(table[DUALPI2_TUPDATE]);
+	/* The kernel keeps the gains in units of its own, rounded down. */
+	read->alpha = within(attribute_u32(table[DUALPI2_ALPHA]), asked->alpha, 1);
+	read->beta = within(attribute_u32(table[DUALPI2_BETA]), asked->beta, 1);
+	read->step_in_packets = table[DUALPI2_STEP_PACKETS] != NULL;
+	read->step = attribute_u32(
+		table[read->step_in_packets ? DUALPI2_STEP_PACKETS : DUALPI2_STEP_US]);
+	read->coupling = (uint8_t)attribute_u32(table[DUALPI2_COUPLING]);
+	read->drop_overload = attribute_u32(table[DUALPI2_DROP_OVERLOAD]) != 0;
+	read->drop_early = attribute_u32(table[DUALPI2_DROP_EARLY]) != 0;
+	read->classic_percent = (uint8_t)attribute_u32(table[DUALPI2_C_PROTECTION]);
+}
+
 void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *asked,
 		       struct qdisc *read, bool *seed_honoured)
 {
@@ -325,8 +384,14 @@ void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *
 		read->rtt_us = attribute_u32(table[TCA_CAKE_RTT]);
 		read->memory_bytes = attribute_u32(table[TCA_CAKE_MEMORY]);
 		break;
+	case QDISC_DUALPI2:
+		get_dualpi2(table, asked, read);
+		break;
 	case QDISC_LH_DCF:
 		get_lh_dcf(table, read);
+		break;
+	case QDISC_CLSACT: /* its filter is read back by remark.c */
+		read->ect1 = asked->ect1;
 		break;
 	case QDISC_KINDS:
 		abort();
@@ -359,6 +424,7 @@ uint64_t qdisc_get_marks(const char *kind, const struct rtattr *application)
 		struct tc_fq_codel_xstats fq_codel;
 		struct tc_pie_xstats pie;
 		struct tc_red_xstats red;
+		struct dualpi2_xstats dualpi2;
 	} stats;
 
 	if (!application)
@@ -372,6 +438,8 @@ uint64_t qdisc_get_marks(const char *kind, const struct rtattr *application)
 		return stats.pie.ecn_mark;
 	if (!strcmp(kind, "red"))
 		return stats.red.marked;
+	if (!strcmp(kind, "dualpi2"))
+		return stats.dualpi2.ecn_mark;
 	if (!strcmp(kind, "cake"))
 		return cake_marks(application);
 	return 0;

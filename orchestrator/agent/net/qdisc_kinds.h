@@ -11,14 +11,21 @@ struct qdisc_counters {
 	uint64_t packets, bytes, drops, overlimits, qlen, backlog, marks;
 };
 
+/* The kernel's counts of dualpi2, in its order. */
+struct dualpi2_xstats {
+	uint32_t prob, delay_c, delay_l, packets_in_c, packets_in_l, maxq, ecn_mark, step_marks;
+	uint32_t credit, memory_used, max_memory_used, memory_limit;
+};
+
 /* One qdisc of a device as the kernel describes it. */
 struct qdisc_reading {
 	unsigned int index; /* of the device */
 	char kind[16];
 	uint32_t handle, parent;
 	struct qdisc_counters counters;
-	struct lh_dcf_xstats dcf; /* zero for other kinds */
-	bool seed_honoured;	  /* netem: the kernel returns the seed it was given */
+	struct lh_dcf_xstats dcf;      /* zero for other kinds */
+	struct dualpi2_xstats dualpi2; /* zero for other kinds */
+	bool seed_honoured;	       /* netem: the kernel returns the seed it was given */
 	_Alignas(struct rtattr) char options[1024];
 	size_t options_size;
 };

@@ -52,7 +52,9 @@ enum qdisc_kind {
 	QDISC_PIE,
 	QDISC_RED,
 	QDISC_CAKE,
+	QDISC_DUALPI2,
 	QDISC_LH_DCF,
+	QDISC_CLSACT, /* no queue: the place of a filter */
 	QDISC_KINDS
 };
 
@@ -75,12 +77,18 @@ struct qdisc {
 	/* red */
 	uint32_t min, max, max_p;
 	uint8_t wlog, plog, scell_log, stab[256];
-	/* cake */
+	/* cake, dualpi2 */
 	uint32_t memory_bytes, rtt_us;
+	/* dualpi2: Hz / 256; the step is in packets or in us */
+	uint32_t alpha, beta, step;
+	bool step_in_packets, drop_overload, drop_early;
+	uint8_t coupling, classic_percent;
 	/* lh_dcf */
 	uint32_t medium, overhead_bytes;
 	uint64_t basic_rate_bps;
 	bool rts;
+	/* clsact: ECT(0) leaves as ECT(1) */
+	bool ect1;
 };
 
 struct end {
@@ -95,6 +103,8 @@ struct end {
 	uint32_t mtu;
 	struct qdisc *qdiscs;
 	size_t qdisc_count;
+
+	bool offloads; /* the kernel may join and split segments */
 
 	unsigned int index;
 	bool offloads_off;
@@ -146,7 +156,9 @@ struct flow_counters {
 	uint64_t busy_us, rwnd_limited_us, sndbuf_limited_us;
 	uint32_t min_rtt_us, mss;
 	uint32_t window_clamp_bytes; /* as read from the listening socket */
-	bool ecn;
+	bool ecn, accurate_ecn;
+	/* CE marks: those the sender has heard of, and those its receiver saw; a kernel without the second counts NEVER */
+	uint64_t marks_reported, marks_received;
 	char error[160];
 	/* iperf3 */
 	uint64_t bytes_given;	  /* by the program to its socket */
@@ -166,6 +178,7 @@ struct flow {
 	uint64_t max_pacing_bps;
 	uint32_t window_clamp_bytes;
 	bool both_ends;	   /* the receiver takes part in the congestion control */
+	uint8_t ect;	   /* udp: the ECN bits of its packets */
 	uint64_t rate_bps; /* udp */
 	uint32_t payload_bytes;
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
@@ -220,6 +233,7 @@ struct plan {
 	struct change *schedule;
 	size_t change_count;
 	uint32_t trace_ack_us, trace_tick_us;
+	bool trace_departures; /* each packet that leaves a link with two queues */
 };
 
 #endif

@@ -92,6 +92,26 @@ static const struct field cake_fields[] = {
 	MEMBER("rtt_us", qdisc.rtt_us, FIELD_U32),
 };
 
+static const struct field dualpi2_fields[] = {
+	HEAD,
+	MEMBER("limit", qdisc.limit, FIELD_U32),
+	MEMBER("memory_bytes", qdisc.memory_bytes, FIELD_U32),
+	MEMBER("target_us", qdisc.target_us, FIELD_U32),
+	MEMBER("tupdate_us", qdisc.interval_us, FIELD_U32),
+	MEMBER("alpha", qdisc.alpha, FIELD_U32),
+	MEMBER("beta", qdisc.beta, FIELD_U32),
+	MEMBER("step", qdisc.step, FIELD_U32),
+	MEMBER("step_in_packets", qdisc.step_in_packets, FIELD_BOOL),
+	MEMBER("coupling", qdisc.coupling, FIELD_U8),
+	MEMBER("classic_percent", qdisc.classic_percent, FIELD_U8),
+	MEMBER("drop_overload", qdisc.drop_overload, FIELD_BOOL),
+	MEMBER("drop_early", qdisc.drop_early, FIELD_BOOL),
+};
+static const struct field clsact_fields[] = {
+	HEAD,
+	MEMBER("ect1", qdisc.ect1, FIELD_BOOL),
+};
+
 static const struct field lh_dcf_fields[] = {
 	HEAD,
 	MEMBER("medium", qdisc.medium, FIELD_U32),
@@ -121,7 +141,9 @@ static const struct {
 	[QDISC_PIE] = TABLE("pie", pie_fields),
 	[QDISC_RED] = TABLE("red", red_fields),
 	[QDISC_CAKE] = TABLE("cake", cake_fields),
+	[QDISC_DUALPI2] = TABLE("dualpi2", dualpi2_fields),
 	[QDISC_LH_DCF] = TABLE("lh_dcf", lh_dcf_fields),
+	[QDISC_CLSACT] = TABLE("clsact", clsact_fields),
 };
 
 const char *qdisc_kind_name(enum qdisc_kind kind)

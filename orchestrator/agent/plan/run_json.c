@@ -88,6 +88,7 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 		NEED("mtu", struct reading, end.mtu, FIELD_U32),
 		NEED("qdiscs", struct reading, qdiscs, FIELD_VALUE),
 		MAYBE("behind", struct reading, behind, FIELD_VALUE, 0),
+		MAYBE("offloads", struct reading, end.offloads, FIELD_BOOL, false),
 	};
 
 	fields_read(object, fields, COUNT(fields), &reading);
@@ -278,6 +279,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
 		MAYBE("window_clamp_bytes", struct flow, window_clamp_bytes, FIELD_U32, 0),
 		MAYBE("both_ends", struct flow, both_ends, FIELD_BOOL, false),
+		MAYBE("ect", struct flow, ect, FIELD_U8, 0),
 	};
 	static const struct field on_off_fields[] = {
 		NEED("on_us", struct flow, on_us, FIELD_U64),
@@ -366,6 +368,7 @@ void plan_read(const char *path, struct plan *plan)
 	static const struct field trace_fields[] = {
 		NEED("ack_us", struct plan, trace_ack_us, FIELD_U32),
 		NEED("tick_us", struct plan, trace_tick_us, FIELD_U32),
+		MAYBE("departures", struct plan, trace_departures, FIELD_BOOL, false),
 	};
 	const struct json *root = json_read_file(path, "reading the plan");
 

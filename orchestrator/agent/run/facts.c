@@ -54,7 +54,7 @@ static void write_netem(struct writer *writer, const struct qdisc *qdisc, bool s
 
 static void write_options(struct writer *writer, const struct qdisc *qdisc, bool seed_honoured)
 {
-	if (qdisc->kind != QDISC_CAKE)
+	if (qdisc->kind != QDISC_CAKE && qdisc->kind != QDISC_CLSACT)
 		writer_unsigned(writer, "limit", qdisc->limit);
 	switch (qdisc->kind) {
 	case QDISC_NETEM:
@@ -88,6 +88,22 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 		writer_unsigned(writer, "memory_bytes", qdisc->memory_bytes);
 		writer_unsigned(writer, "rtt_us", qdisc->rtt_us);
 		break;
+	case QDISC_DUALPI2:
+		writer_unsigned(writer, "memory_bytes", qdisc->memory_bytes);
+		writer_unsigned(writer, "target_us", qdisc->target_us);
+		writer_unsigned(writer, "tupdate_us", qdisc->interval_us);
+		writer_unsigned(writer, "alpha", qdisc->alpha);
+		writer_unsigned(writer, "beta", qdisc->beta);
+		writer_unsigned(writer, "step", qdisc->step);
+		writer_bool(writer, "step_in_packets", qdisc->step_in_packets);
+		writer_unsigned(writer, "coupling", qdisc->coupling);
+		writer_unsigned(writer, "classic_percent", qdisc->classic_percent);
+		writer_bool(writer, "drop_overload", qdisc->drop_overload);
+		writer_bool(writer, "drop_early", qdisc->drop_early);
+		break;
+	case QDISC_CLSACT:
+		writer_bool(writer, "ect1", qdisc->ect1);
+		break;
 	case QDISC_LH_DCF:
 		writer_unsigned(writer, "medium", qdisc->medium);
 		writer_unsigned(writer, "rate_bps", qdisc->rate_bps);
@@ -114,6 +130,15 @@ static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats)
 	writer_unsigned(writer, "medium_exchanges", stats->medium_exchanges);
 	writer_unsigned(writer, "medium_collisions", stats->medium_collisions);
 	writer_unsigned(writer, "medium_busy_ns", stats->medium_busy_ns);
+	writer_end(writer);
+}
+
+static void write_dualpi2(struct writer *writer, const struct dualpi2_xstats *stats)
+{
+	writer_object(writer, "dualpi2");
+	writer_unsigned(writer, "classic_packets", stats->packets_in_c);
+	writer_unsigned(writer, "l4s_packets", stats->packets_in_l);
+	writer_unsigned(writer, "step_marks", stats->step_marks);
 	writer_end(writer);
 }
 
@@ -146,6 +171,8 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 	writer_unsigned(writer, "marks", counters->marks);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
 		write_dcf(writer, &reading->dcf);
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
+		write_dualpi2(writer, &reading->dualpi2);
 	writer_end(writer);
 }
 
@@ -175,12 +202,12 @@ static void write_device(struct writer *writer, const struct plan *plan,
 	writer_end(writer);
 }
 
-static void write_time(struct writer *writer, const char *key, uint64_t time_us)
+static void write_known(struct writer *writer, const char *key, uint64_t number)
 {
-	if (time_us == NEVER)
+	if (number == NEVER)
 		writer_null(writer, key);
 	else
-		writer_unsigned(writer, key, time_us);
+		writer_unsigned(writer, key, number);
 }
 
 static void write_flow(struct writer *writer, const struct flow *flow)
@@ -191,9 +218,9 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	writer_unsigned(writer, "id", flow->id);
 	writer_text(writer, "name", flow->name);
 	writer_text(writer, "cc", *counters->cc ? counters->cc : NULL);
-	write_time(writer, "connected_us", counters->connected_us);
-	write_time(writer, "stopped_us", counters->stopped_us);
-	write_time(writer, "completed_us", counters->completed_us);
+	write_known(writer, "connected_us", counters->connected_us);
+	write_known(writer, "stopped_us", counters->stopped_us);
+	write_known(writer, "completed_us", counters->completed_us);
 	writer_unsigned(writer, "bytes_sent", counters->bytes_sent);
 	writer_unsigned(writer, "bytes_received", counters->bytes_received);
 	writer_unsigned(writer, "packets_sent", counters->packets_sent);
@@ -212,6 +239,9 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	/* The kernel does not report whether a socket is paced. */
 	writer_null(writer, "pacing_status");
 	writer_bool(writer, "ecn", counters->ecn);
+	writer_bool(writer, "accurate_ecn", counters->accurate_ecn);
+	writer_unsigned(writer, "marks_reported", counters->marks_reported);
+	write_known(writer, "marks_received", counters->marks_received);
 	writer_text(writer, "error", *counters->error ? counters->error : NULL);
 	if (flow->kind == FLOW_IPERF3)
 		iperf3_write_report(writer, flow);

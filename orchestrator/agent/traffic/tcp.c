@@ -23,6 +23,15 @@
 #include "system/fatal.h"
 #include "traffic/flow.h"
 
+/* TCP_INFO of kernels with accurate ECN (7.0), which the headers of a system may not know; in words of 32 bits. */
+union late_tcp_info {
+	struct tcp_info known;
+	uint32_t words[70];
+};
+#define RECEIVED_CE	  62
+#define ECN_MODE	  69 /* and other things above its two bits */
+#define ECN_MODE_ACCURATE 2
+
 /* A peer that ended has sent its FIN; include/net/tcp_states.h is not for programs. */
 #define STATE_CLOSE_WAIT 8
 
@@ -337,16 +346,18 @@ bool tcp_connect(struct flow *flow, int fd)
 void tcp_account_sender(struct flow *flow, int fd)
 {
 	struct flow_counters *counters = flow->counters;
-	struct tcp_info info = {0};
-	socklen_t size = sizeof(info);
+	union late_tcp_info late = {0};
+	socklen_t size = sizeof(late);
+	struct tcp_info info;
 
 	if (flow->traffic->counted)
 		return;
 	check_congestion(flow, fd);
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size)) {
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &late, &size)) {
 		flow_error(flow, "reading TCP_INFO: %s", strerror(errno));
 		return;
 	}
+	info = late.known;
 	pthread_mutex_lock(&traffic_lock);
 	counters->bytes_sent +=
 		info.tcpi_bytes_sent - info.tcpi_bytes_retrans - flow->traffic->cookie_bytes;
@@ -359,24 +370,32 @@ void tcp_account_sender(struct flow *flow, int fd)
 		counters->min_rtt_us = info.tcpi_min_rtt;
 	counters->mss = info.tcpi_snd_mss;
 	counters->ecn = (info.tcpi_options & TCPI_OPT_ECN) != 0;
+	counters->accurate_ecn = (late.words[ECN_MODE] & 3) == ECN_MODE_ACCURATE;
+	counters->marks_reported += info.tcpi_delivered_ce;
 	pthread_mutex_unlock(&traffic_lock);
 }
 
 void tcp_account_receiver(struct flow *flow, int fd)
 {
-	struct tcp_info info = {0};
-	socklen_t size = sizeof(info);
+	union late_tcp_info late = {0};
+	socklen_t size = sizeof(late);
+	struct tcp_info info;
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size)) {
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &late, &size)) {
 		flow_error(flow, "reading TCP_INFO of the receiver: %s", strerror(errno));
 		return;
 	}
+	info = late.known;
 	/* The kernel counts a FIN as a byte. */
 	if (info.tcpi_state == STATE_CLOSE_WAIT)
 		info.tcpi_bytes_received--;
 	pthread_mutex_lock(&traffic_lock);
 	flow->counters->bytes_received += info.tcpi_bytes_received - flow->traffic->cookie_bytes;
 	flow->counters->packets_received += info.tcpi_data_segs_in;
+	if (size >= (RECEIVED_CE + 1) * sizeof(*late.words))
+		flow->counters->marks_received += late.words[RECEIVED_CE];
+	else
+		flow->counters->marks_received = NEVER;
 	pthread_mutex_unlock(&traffic_lock);
 }
 

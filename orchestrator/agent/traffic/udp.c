@@ -105,8 +105,11 @@ void udp_prepare_receiver(struct flow *flow)
 void udp_prepare_sender(struct flow *flow)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = flow->from->host_address};
+	int ecn = flow->ect;
 
 	flow->traffic->sender_fd = flow_socket(SOCK_DGRAM, SENDER_MARK(flow));
+	if (ecn && setsockopt(flow->traffic->sender_fd, IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn)))
+		die("setting the ECN field of flow", flow->name, "", "%s", strerror(errno));
 	if (here.sin_addr.s_addr &&
 	    bind(flow->traffic->sender_fd, (struct sockaddr *)&here, sizeof(here)))
 		die("binding flow", flow->name, "the address must be this host's", "%s: %s",
