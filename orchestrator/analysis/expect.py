@@ -22,6 +22,6 @@ def _verdict(expectation: Expectation, document: RunNumbers) -> ExpectationResul
         expectation.high is None or value <= expectation.high
     )
     # The experiment's format takes long to load: a run without expectations does not need it.
-    from longhaul.orchestrator.spec.measures import say_amount
+    from longhaul.orchestrator.spec.amounts import say_amount
 
     return {"ok": ok, "text": f"{expectation.text}: {say_amount(expectation.measure, value)}", "value": value}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from longhaul.orchestrator.analysis.cwnd import backoff, peak_s, regrowth_s, window_packets
+from longhaul.orchestrator.analysis.dual_queue import dual_links, measure_queues
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
 from longhaul.orchestrator.analysis.series import (
     Floats,
@@ -259,7 +260,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
     at_ticks = held(records, "queue_packets", ticks_within_s(run, window.begin_s, window.end_s))
     within = window.of(records)
     dropped, lost = _drops(run, trace, link, window)
-    return {
+    numbers: PathNumbers = {
         "throughput_bps": throughput_bps,
         "utilisation": throughput_bps / capacity_bps,
         "efficiency": sent.rate(0, run.duration_us / 1e6) * 8 / link.rate_bps,
@@ -274,6 +275,9 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
         "queue_delay_ms": queue_bytes * 8000 / capacity_bps,
         "queue_delay_percentiles_ms": _percentiles(queue_delays_ms(run, trace, link, window.begin_s, window.end_s)),
     }
+    if link.id in dual_links(run):
+        numbers["dual"] = measure_queues(trace, link.id, window.begin_s, window.end_s)
+    return numbers
 
 
 def _drops(run: Run, trace: Trace, link: Link, window: Span) -> tuple[int, int]:

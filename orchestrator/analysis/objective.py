@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.plan.run_document import RunNumbers
-from longhaul.orchestrator.spec.measures import MEASURES, read_amount, write_amount
+from longhaul.orchestrator.spec.amounts import read_amount, write_amount
+from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.system.errors import PlanError, nearest
 
 _LONGEST = 400

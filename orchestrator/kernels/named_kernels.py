@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.plan.run_document import KernelParts
-from longhaul.orchestrator.spec.model import KERNEL_NAME
+from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME
 from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest, remedy
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.locks import making

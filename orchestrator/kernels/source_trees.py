@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.patch_messages import offsets_of, reject_of
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, PlanError, remedy
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.process import Ended, run_program
@@ -42,10 +43,6 @@ _SOURCES = (
 _ALL = 10**6
 _REVISION = re.compile(r"[A-Za-z0-9_][\w./@{}^~+-]{0,199}")
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)\s*=\s*(\S*)\s*$", re.MULTILINE)
-_FAILED = re.compile(r"error: patch failed: (.+):(\d+)$", re.MULTILINE)
-_OFFSET = re.compile(
-    r"^(Checking patch (?P<file>.+?)\.\.\.|Hunk #(?P<hunk>\d+) succeeded at (?P<line>\d+) \(offset (?P<offset>-?\d+) lines?\)\.)$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +165,11 @@ class SourceTrees:
                 raise PlanError(
                     attempting,
                     patch.name,
-                    _reject(done.stderr.decode(errors="replace"), patch),
+                    reject_of(done.stderr.decode(errors="replace"), patch),
                     "rebase it to this source",
                 )
             after = self._git(attempting, patch.name, "write-tree", environment=environment).strip()
-        return Applied(after, tuple(_offsets(done.stderr.decode(errors="replace"))))
+        return Applied(after, tuple(offsets_of(done.stderr.decode(errors="replace"))))
 
     def diff(self, before: str, after: str, *options: str) -> str:
         """The difference between two trees, as `git diff` prints it."""
@@ -340,38 +337,6 @@ def _run_git(
         )
     except OSError as error:
         raise BackendUnavailable("kernels of your own", [("git", "run apt-get install git")]) from error
-
-
-def _reject(messages: str, patch: Path) -> str:
-    """The file and hunk of a patch that Git refused, in words."""
-    if match := _FAILED.search(messages):
-        name, line = match.groups()
-        return f"hunk {_hunk(patch, name, line)} of {name} does not fit, at line {line}"
-    errors = [line.removeprefix("error: ") for line in messages.splitlines() if line.startswith("error: ")]
-    return errors[0] if errors else "it is not a patch"
-
-
-def _hunk(patch: Path, name: str, line: str) -> int:
-    """The number of a hunk in its file's part of a patch, by its line in the file before."""
-    number, inside = 0, False
-    for text in patch.read_text(errors="replace").splitlines():
-        if text.startswith("+++ "):
-            inside, number = text[4:].split("\t")[0].strip().partition("/")[2] == name, 0
-        elif inside and text.startswith("@@ -"):
-            number += 1
-            if text[4:].split()[0].split(",")[0] == line:
-                return number
-    return max(number, 1)
-
-
-def _offsets(messages: str) -> Iterator[str]:
-    name = ""
-    for line in messages.splitlines():
-        if match := _OFFSET.match(line):
-            if match["file"]:
-                name = match["file"]
-            else:
-                yield f"hunk {match['hunk']} of {name} at line {match['line']}, {match['offset']} lines from where the patch says"
 
 
 def _last_line(messages: bytes) -> str:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.fields import Amount, Name, Share
-from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
+from longhaul.orchestrator.spec.measures import MEASURES, known_measure
 from longhaul.orchestrator.spec.sweep import value_text
 
 # Fields of a sweep, and the selected values (as tables show them); other fields may have any.

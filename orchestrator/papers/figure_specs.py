@@ -17,8 +17,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from longhaul.orchestrator.papers.claims import Matrix, Part, Selector, check_scope, selects, unselected
+from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.fields import Amount, Name
-from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
+from longhaul.orchestrator.spec.measures import MEASURES, known_measure
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import expand, point_texts, swept_texts
 

@@ -29,7 +29,8 @@ from longhaul.orchestrator.papers.claims import (
 from longhaul.orchestrator.papers.load import load_matrix
 from longhaul.orchestrator.papers.readings import Reading, Unreadable, place_text, read_points
 from longhaul.orchestrator.plan.run_document import RunDocument
-from longhaul.orchestrator.spec.measures import MEASURES, read_amount
+from longhaul.orchestrator.spec.amounts import read_amount
+from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.system.units import format_rate, parse_share
 
 _UNITS = {"seconds": " s", "milliseconds": " ms", "packets": " packets", "size": " bytes"}

@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.plan import lint
 from longhaul.orchestrator.plan.expectations import resolve
-from longhaul.orchestrator.plan.kernel_modules import WINDOW_PARAMETER, loaded_modules
+from longhaul.orchestrator.plan.kernel_modules import WINDOW_PARAMETER, loaded_modules, queue_modules
 from longhaul.orchestrator.plan.link_parameters import FRAME_HEADER_BYTES, HEADER_BYTES, Path, resolve_path
+from longhaul.orchestrator.plan.meaning import Meaning
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
 from longhaul.orchestrator.plan.placement import Placement, place_flows
 from longhaul.orchestrator.plan.qdisc_layout import Layout, lay_out
-from longhaul.orchestrator.plan.qdiscs import DCF, DCF_MODULE, QUEUE, RATE
+from longhaul.orchestrator.plan.qdiscs import DUALPI2, ECT0, ECT1, QUEUE, RATE
 from longhaul.orchestrator.plan.run import (
     FORMAT,
     Flow,
     FlowOptions,
     Link,
-    Meaning,
-    Module,
     Node,
     OnOff,
     Phase,
@@ -48,6 +47,7 @@ from longhaul.orchestrator.plan.tcp_settings import (
     window_bytes,
 )
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params, pacing_bps
+from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
 from longhaul.orchestrator.spec.load import at_point
@@ -155,7 +155,7 @@ def _compile(
 ) -> Run:
     duration_us = parse_duration(experiment.duration)
     layout = lay_out(placement, path, seed)
-    network = build_network(placement, layout, experiment.path.mtu)
+    network = build_network(placement, layout, experiment.path)
     meaning = _meaning(experiment, placement, path)
     flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
     pipe = _pipe(experiment, placement, path)
@@ -183,12 +183,18 @@ def _compile(
         neighbours=network.neighbours,
         routes=network.routes,
         links=_links(path, layout, network),
-        modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *_queue_modules(network)),
+        modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *queue_modules(network.wires)),
         flows=flows,
         schedule=_in_order(
             *device_changes(path, experiment.path.mtu, layout, network, placement), *flow_changes(experiment, flows)
         ),
-        trace=TraceOptions(0 if experiment.sample == "every-ack" else parse_duration(experiment.sample), _TICK_US),
+        trace=TraceOptions(
+            0 if experiment.sample == "every-ack" else parse_duration(experiment.sample),
+            _TICK_US,
+            departures=any(
+                qdisc.kind == DUALPI2 for wire in network.wires for end in wire.ends for qdisc in end.qdiscs
+            ),
+        ),
         expect=tuple(resolve(expected) for expected in experiment.expect),
         meaning=meaning,
         phases=tuple(Phase(name, *map(parse_duration, written)) for name, written in experiment.phases.items()),
@@ -239,6 +245,7 @@ def _flows(
                     if written.window is None
                     else window_bytes(written.name, written.window, experiment.path.mtu - HEADER_BYTES),
                     both_ends=control is not None and control.both_ends,
+                    ect=0 if kind != "udp" or written.ect is None else (ECT0, ECT1)[written.ect],
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
                 forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),
@@ -318,18 +325,14 @@ def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:
 
 
 def _nodes(network: Network, placement: Placement, pipe: Pipe, tcp_flows: int) -> Iterator[Node]:
+    accurate = any(options.ecn == ACCURATE for options in placement.options.values())
     for name in network.nodes:
         if name in network.bridges:
             yield Node(name, True, ())
             continue
         routing = router_sysctls() if name in network.routers else ()
-        yield Node(name, False, (*end_sysctls(pipe, placement.options.get(name), tcp_flows), *routing))
-
-
-def _queue_modules(network: Network) -> Iterator[Module]:
-    """Modules of kinds of queue that the kernel does not have."""
-    if any(qdisc.kind == DCF for wire in network.wires for end in wire.ends for qdisc in end.qdiscs):
-        yield Module(DCF_MODULE, {})
+        sysctls = end_sysctls(pipe, placement.options.get(name), tcp_flows, accurate=accurate)
+        yield Node(name, False, (*sysctls, *routing))
 
 
 def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:

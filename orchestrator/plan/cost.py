@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from longhaul.orchestrator.plan.run import Flow, Run
-from longhaul.orchestrator.spec.model import DEBUG_KERNELS
+from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS
 
 # Measured on one core of a 2-core x86-64 machine: a data packet with its share of an acknowledgement, and a guest's boot.
 _WALL_US_PER_PACKET = 3.0

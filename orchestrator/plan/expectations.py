@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longhaul.orchestrator.plan.run import Expectation
-from longhaul.orchestrator.spec.measures import read_amount
+from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.model import Expected
 from longhaul.orchestrator.system.units import format_share, parse_share
 

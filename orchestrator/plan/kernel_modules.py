@@ -6,9 +6,10 @@ a run: two flows with different values are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from longhaul.orchestrator.plan.run import Module
+from longhaul.orchestrator.plan.qdiscs import DCF, DCF_MODULE
+from longhaul.orchestrator.plan.run import Module, Wire
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.errors import PlanError
@@ -63,3 +64,9 @@ def planned_module(control: CongestionControl, params: dict[str, str]) -> Module
         registers=control.registers,
         replaces=control.name if control.replaces else "",
     )
+
+
+def queue_modules(wires: Sequence[Wire]) -> Iterator[Module]:
+    """Modules of kinds of queue that the kernel does not have."""
+    if any(qdisc.kind == DCF for wire in wires for end in wire.ends for qdisc in end.qdiscs):
+        yield Module(DCF_MODULE, {})

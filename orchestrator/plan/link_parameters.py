@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from longhaul.orchestrator.plan.placement import Journey, Placement
-from longhaul.orchestrator.plan.qdiscs import Impairment, share_2p32
+from longhaul.orchestrator.plan.qdiscs import DUALPI2, GAIN_STEPS, DualQueue, Impairment, share_2p32
 from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
-from longhaul.orchestrator.spec.model import Experiment, LinkNumbers
+from longhaul.orchestrator.spec.model import DualPI2, Experiment, LinkNumbers
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import (
     parse_duration,
@@ -62,6 +62,7 @@ class LaneState:
     queue: str = "droptail"
     ecn: bool = False
     mark_at_packets: int = 0
+    dual: DualQueue | None = None
     medium: str | None = None
 
     def carriage(self) -> Carriage:
@@ -133,6 +134,7 @@ class _Reading:
         self._own_rtts_us = [parse_duration(flow.rtt) for flow in experiment.flows if flow.rtt is not None]
         self._queues = {named_lane(self._graph, name): link.queue for name, link in experiment.links.items()}
         self._marks = {named_lane(self._graph, name): link.mark_at for name, link in experiment.links.items()}
+        self._duals = {named_lane(self._graph, name): link.dualpi2 for name, link in experiment.links.items()}
         self.bottlenecks = self._graph.bottlenecks or self._slowest()
         self._written: dict[Lane, LinkNumbers] = {}
         # The field of a lane's numbers, for errors.
@@ -196,12 +198,15 @@ class _Reading:
         numbers = self._written.get(forward, LinkNumbers())
         forward_us, reverse_us = self._delays(forward, numbers, there, back)
         subject = self._subjects.get(forward, "path")
+        path = self._experiment.path
+        queue = self._queues.get(forward) or path.queue
         one = LaneState(
             _impairment(numbers, there, forward_us, subject),
             parse_rate(numbers.bandwidth) if numbers.bandwidth is not None else there.rate_bps,
-            queue=self._queues.get(forward) or self._experiment.path.queue,
-            ecn=self._experiment.path.ecn,
-            mark_at_packets=parse_packets(self._marks.get(forward) or self._experiment.path.mark_at or "0 packets"),
+            queue=queue,
+            ecn=bool(path.ecn),
+            mark_at_packets=parse_packets(self._marks.get(forward) or path.mark_at or "0 packets"),
+            dual=_dual_queue(self._duals.get(forward) or path.dualpi2 or DualPI2()) if queue == DUALPI2 else None,
             medium=there.medium,
         )
         loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)
@@ -241,6 +246,26 @@ class _Reading:
             written = f"{_REVERSE_QUEUE_PACKETS} packets" if crossing is None else "1 BDP"
         rtt_us = state.rtt_us(crossing or self._journeys[0])
         return resolve_buffer(written, rate_bps, rtt_us, self._frame_bytes, self._subjects.get(lane, "path"))
+
+
+def _dual_queue(written: DualPI2) -> DualQueue:
+    try:
+        step, in_packets = parse_packets(written.step), True
+    except ValueError:
+        step, in_packets = parse_duration(written.step), False
+    return DualQueue(
+        target_us=parse_duration(written.target),
+        tupdate_us=parse_duration(written.tupdate),
+        # The kernel's defaults are 41 and 819: it rounds these down.
+        alpha=int(written.alpha * GAIN_STEPS + 0.5),
+        beta=int(written.beta * GAIN_STEPS + 0.5),
+        step=step,
+        step_in_packets=in_packets,
+        coupling=written.coupling,
+        classic_percent=round(parse_share(written.classic_protection) * 100),
+        drop_overload=written.overload == "drop",
+        drop_early=written.drop_at == "enqueue",
+    )
 
 
 def _merged(before: LinkNumbers | None, new: LinkNumbers) -> LinkNumbers:

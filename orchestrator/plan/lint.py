@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from longhaul.orchestrator.plan.cost import wall_estimate_s
-from longhaul.orchestrator.plan.qdiscs import marks
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DUALPI2, ECT1, marks
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
@@ -206,11 +206,19 @@ def _loss_bound_packets(flow: Flow, loss: float, rtt_s: float) -> float | None:
 
 
 def _ecn(run: Run, experiment: Experiment) -> Iterator[str]:
+    if run.meaning.queue == DUALPI2 and not any(_scalable(run, flow) for flow in run.flows):
+        yield "no flow is for the L4S queue of dualpi2: ect: 1 puts one there, or a control that sends ECT(1) itself with ecn: accurate"
     marked = experiment.path.ecn and marks(run.meaning.queue)
     if experiment.path.ecn and not marked:
         yield f"path.ecn is on, but a {run.meaning.queue} queue never marks"
     if not marked and any(flow.cc == "dctcp" for flow in run.flows):
         yield "dctcp without marks is Reno: it needs path.ecn: on and a queue that marks"
+
+
+def _scalable(run: Run, flow: Flow) -> bool:
+    """Whether packets of a flow may carry ECT(1): a control of the user's may send it."""
+    remarked = {end.node for end in run.ends if any(qdisc.kind == CLSACT for qdisc in end.qdiscs)}
+    return flow.options.ect == ECT1 or flow.from_node in remarked or any(module.source for module in run.modules)
 
 
 def _controls(experiment: Experiment) -> Iterator[str]:

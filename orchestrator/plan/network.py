@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from longhaul.orchestrator.plan.link_parameters import Path
 from longhaul.orchestrator.plan.placement import Journey, Placement
 from longhaul.orchestrator.plan.qdisc_layout import Layout, changed_qdiscs
+from longhaul.orchestrator.plan.qdiscs import ect1_mark
 from longhaul.orchestrator.plan.run import DeviceChange, End, Neighbour, Qdisc, Route, Wire
 from longhaul.orchestrator.spec.graph import Lane
+from longhaul.orchestrator.spec.model import Path as WrittenPath
 from longhaul.orchestrator.system.errors import PlanError
 
 _LONGEST_DEVICE = 15
@@ -35,14 +37,15 @@ class Network:
     addresses: Mapping[str, str]
 
 
-def build_network(placement: Placement, layout: Layout, mtu: int) -> Network:
+def build_network(placement: Placement, layout: Layout, path: WrittenPath) -> Network:
     """The network, with the qdiscs of the first state of the path."""
-    return _Builder(placement, layout, mtu).network()
+    return _Builder(placement, layout, path).network()
 
 
 class _Builder:
-    def __init__(self, placement: Placement, layout: Layout, mtu: int) -> None:
-        self._placement, self._layout, self._mtu = placement, layout, mtu
+    def __init__(self, placement: Placement, layout: Layout, path: WrittenPath) -> None:
+        self._placement, self._layout = placement, layout
+        self._mtu, self._offloads = path.mtu, path.offloads
         graph = placement.graph
         self._bridges = graph.switches | set(layout.stages)
         self._nodes = (*(name for name in graph.neighbours), *layout.stages)
@@ -54,6 +57,11 @@ class _Builder:
         self._names = _device_names(self._lanes)
         self._macs = _macs(layout.wires)
         self._networks = list(self._find_networks())
+        self._remarked = {
+            layout.hops[journey.forward[0]][0]
+            for journey in placement.journeys
+            if placement.options[journey.sender].ect1
+        }
         self._addresses = self._give_addresses()
 
     def network(self) -> Network:
@@ -108,7 +116,14 @@ class _Builder:
         qdiscs: Sequence[Qdisc] = states[0] if states else ()
         behind = tuple(self._macs[host] for host in self._reached(lane)) if lane[0] in self._bridges else ()
         return End(
-            lane[0], self._names[lane], self._macs[lane], self._addresses.get(lane), self._mtu, tuple(qdiscs), behind
+            lane[0],
+            self._names[lane],
+            self._macs[lane],
+            self._addresses.get(lane),
+            self._mtu,
+            (*qdiscs, *((ect1_mark(),) if lane in self._remarked else ())),
+            behind,
+            offloads=self._offloads and lane[0] not in self._bridges,
         )
 
     def _neighbours(self) -> Iterator[Neighbour]:

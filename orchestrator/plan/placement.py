@@ -20,7 +20,7 @@ from longhaul.orchestrator.system.units import parse_duration
 from longhaul.topologies import CATALOG
 
 # Options whose name in an experiment differs.
-_WRITTEN = {"rtt_us": "rtt"}
+_WRITTEN = {"rtt_us": "rtt", "ect1": "ect"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,9 @@ def place_flows(experiment: Experiment) -> Placement:
         if (present := options.setdefault(journey.sender, asked)) != asked:
             _refuse_sharing(flow, journey.sender, present, asked)
     for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
-        if flow.kind == "udp":
-            options.setdefault(journey.sender, asked)
+        if flow.kind == "udp" and options.setdefault(journey.sender, asked).ect1 and flow.ect == 0:
+            what = f"it sends ECT(0) from {journey.sender}, whose packets leave as ECT(1) because of another flow"
+            raise PlanError("compiling", f"flows.{flow.name}.ect", what, "give it a sender of its own")
     return Placement(graph, journeys, options)
 
 
@@ -82,7 +83,15 @@ def host_options(flow: Flow, experiment: Experiment) -> HostOptions:
         return HostOptions(ecn=experiment.path.ecn)
     rtt_us = None if flow.rtt is None else parse_duration(flow.rtt)
     ecn = experiment.path.ecn if flow.ecn is None else flow.ecn
-    return HostOptions(rtt_us, flow.sack, ecn, flow.recovery, flow.initial_window, flow.delayed_ack)
+    return HostOptions(
+        rtt_us,
+        flow.sack,
+        ecn,
+        ect1=flow.ect == 1,
+        recovery=flow.recovery,
+        initial_window=flow.initial_window,
+        delayed_ack=flow.delayed_ack,
+    )
 
 
 def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> list[Journey]:

@@ -246,6 +246,7 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
         frame_bytes=frame_bytes,
         ecn=state.ecn,
         mark_at_packets=state.mark_at_packets,
+        dual=state.dual,
     )
     memory = qdisc.options.get("memory_bytes", 0)
     assert isinstance(memory, int)

@@ -12,11 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 from longhaul.orchestrator.plan.run import Option, Qdisc
 
 NETEM, RATE, QUEUE = "1:", "2:", "3:"
+
+# Two queues, one of them for L4S; and the place of a filter, which is no queue.
+DUALPI2, CLSACT = "dualpi2", "clsact"
+# A packet's ECN field: capable of ECN, and capable of L4S.
+ECT0, ECT1 = 0b10, 0b01
 
 # The project's own kind of queue, and its module in the guest.
 DCF, DCF_MODULE = "lh_dcf", "sch_lh_dcf"
@@ -49,6 +54,26 @@ class Impairment:
     def nothing(self) -> bool:
         """Whether a device needs no netem for it."""
         return all(getattr(self, part.name) in (0, None) for part in fields(self))
+
+
+# dualpi2 takes its gains in this part of a Hz.
+GAIN_STEPS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class DualQueue:
+    """The parameters of dualpi2 as the kernel takes them: gains in Hz / 256; a step in packets or in microseconds."""
+
+    target_us: int = 15_000
+    tupdate_us: int = 16_000
+    alpha: int = 41
+    beta: int = 819
+    step: int = 1000
+    step_in_packets: bool = False
+    coupling: int = 2
+    classic_percent: int = 10
+    drop_overload: bool = True
+    drop_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +139,7 @@ def queue(
     frame_bytes: int,
     ecn: bool,
     mark_at_packets: int = 0,
+    dual: DualQueue | None = None,
 ) -> Qdisc:
     """The queue below the rate."""
     options: dict[str, Option]
@@ -139,9 +165,18 @@ def queue(
             kind, options = "red", step_options(size_bytes, mark_at_packets * frame_bytes, ecn=ecn)
         case "cake":
             options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000}
+        case "dualpi2":
+            # Its limit is the packets'; the memory that the kernel would compute from them may be less than they take.
+            memory = min(2 * packets * (frame_bytes + FRAME_MEMORY_BYTES), 2**32 - 1)
+            options = {"limit": packets, "memory_bytes": memory, **asdict(dual or DualQueue())}
         case _:
             raise ValueError(f"unknown queue {kind}")
     return Qdisc(kind, QUEUE, f"{RATE}1", options)
+
+
+def ect1_mark() -> Qdisc:
+    """The place of the filter that gives ECT(1) to what a sender sends as ECT(0)."""
+    return Qdisc(CLSACT, "ffff:", "ffff:fff1", {"ect1": True})
 
 
 # Queues that count bytes however the buffer is written.
@@ -153,8 +188,8 @@ LIMITED_IN_BYTES = ("bfifo", "red")
 def marks(kind: str) -> bool:
     """Whether a queue of this name marks packets of senders that ask for ECN instead of dropping them."""
     qdisc = queue(kind, packets=1, size_bytes=1500, in_bytes=False, rate_bps=10**6, frame_bytes=1514, ecn=True)
-    # CAKE always does, without an option.
-    return qdisc.kind == "cake" or "ecn" in qdisc.options
+    # CAKE and dualpi2 always do, without an option.
+    return qdisc.kind in ("cake", DUALPI2) or "ecn" in qdisc.options
 
 
 # The kernel's largest account of one full frame of 1500 bytes: its page share, its head and its descriptor.
@@ -248,6 +283,13 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
             )
         case "cake":
             words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
+        case "dualpi2":
+            words.append(_dualpi2_words(options))
+        case "clsact":
+            return (
+                f"tc qdisc add dev {dev} clsact; tc filter add dev {dev} egress protocol ip u32 match ip dsfield 0x02 0x03 "
+                "action pedit munge ip dsfield set 0x01 retain 0x03 pipe action csum ip4h"
+            )
         case "lh_dcf":
             return f"{' '.join(words)} (not a tc command: {_dcf_words(options)})"
         case _:
@@ -262,6 +304,18 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
 
 
 _TC_WORDS = {"target_us": "target", "interval_us": "interval", "tupdate_us": "tupdate"}
+
+
+def _dualpi2_words(options: Mapping[str, Option]) -> str:
+    alpha, beta = options["alpha"], options["beta"]
+    assert isinstance(alpha, int) and isinstance(beta, int)
+    return (
+        f"limit {options['limit']} memlimit {options['memory_bytes']} target {options['target_us']}us tupdate {options['tupdate_us']}us "
+        f"alpha {alpha / GAIN_STEPS:.6f} beta {beta / GAIN_STEPS:.6f} "
+        f"step_thresh {options['step']}{'pkt' if options['step_in_packets'] else 'us'} coupling_factor {options['coupling']} "
+        f"classic_protection {options['classic_percent']}% {'drop_on_overload' if options['drop_overload'] else 'overflow'} "
+        f"{'drop_enqueue' if options['drop_early'] else 'drop_dequeue'}"
+    )
 
 
 def _dcf_words(options: Mapping[str, Option]) -> str:

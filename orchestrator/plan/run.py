@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from longhaul.orchestrator.plan.meaning import Meaning
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
@@ -48,7 +49,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a veth pair; without qdiscs it gets noqueue. Ends on a bridge have no address, but hosts `behind` them."""
+    """One end of a veth pair; without qdiscs it gets noqueue. Ends on a bridge have no address, but hosts `behind` them.
+
+    With `offloads` its host gives it trains of segments, and it joins those that arrive together.
+    """
 
     node: str
     dev: str
@@ -57,6 +61,7 @@ class End:
     mtu: int
     qdiscs: tuple[Qdisc, ...] = ()
     behind: tuple[str, ...] = field(default=(), metadata=SELDOM)
+    offloads: bool = field(default=False, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +127,15 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
-    """Socket options; 0 leaves the kernel's default. The clamp is the receiver's; `both_ends` gives it the congestion control too."""
+    """Socket options; 0 leaves the kernel's default. The clamp is the receiver's; `both_ends` gives it the congestion control too.
+
+    `ect` has the ECN bits of UDP packets.
+    """
 
     max_pacing_bps: int = 0
     window_clamp_bytes: int = 0
     both_ends: bool = False
+    ect: int = field(default=0, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +219,11 @@ ScheduledChange = DeviceChange | ModuleChange | FlowChange
 
 @dataclass(frozen=True, slots=True)
 class TraceOptions:
-    """`ack_us` 0 records every ACK."""
+    """`ack_us` 0 records every ACK; `departures` each packet that leaves a link with two queues."""
 
     ack_us: int
     tick_us: int
+    departures: bool = field(default=False, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,28 +275,6 @@ class Phase:
     name: str
     begin_us: int
     end_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The resolved values: a buffer of `1 BDP` and its integers, the base path, how repeats are summarised."""
-
-    about: str
-    topology: str
-    bandwidth_bps: int
-    rtt_us: int
-    forward_us: int
-    reverse_us: int
-    mtu: int
-    frame_bytes: int
-    mss_bytes: int
-    bdp_bytes: int
-    bdp_packets: int
-    queue: str
-    buffer_text: str
-    buffer_packets: int
-    buffer_bytes: int
-    aggregate: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,9 +80,34 @@ class FlowNumbers(TypedDict):
     share: float | None
 
 
-class PathNumbers(TypedDict):
-    """A link and its queue, in the window."""
+class Delays(TypedDict):
+    """Of the packets that left a queue."""
 
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+
+
+class QueueNumbers(TypedDict):
+    """One of the two queues of dualpi2; null without packets. `signalled` is the share that was marked or dropped."""
+
+    packets: int
+    marks: int
+    drops: int
+    signalled: float | None
+    delay_ms: Delays | None
+
+
+class DualQueueNumbers(TypedDict):
+    """Both queues of a dualpi2 link; `coupling` is l4s.signalled / the square root of classic.signalled."""
+
+    classic: QueueNumbers
+    l4s: QueueNumbers
+    coupling: float | None
+
+
+class _AnyPathNumbers(TypedDict):
     throughput_bps: float
     utilisation: float
     efficiency: float
@@ -92,6 +117,12 @@ class PathNumbers(TypedDict):
     queue_packets: QueueLength
     queue_delay_ms: float
     queue_delay_percentiles_ms: Percentiles
+
+
+class PathNumbers(_AnyPathNumbers, total=False):
+    """A link and its queue, in the window; `dual` only of a link with dualpi2, in virtual time."""
+
+    dual: DualQueueNumbers
 
 
 class LinkNumbers(PathNumbers):

@@ -183,6 +183,7 @@ def _in_real_time(run: Run) -> Run:
         run,
         wires=wires,
         schedule=tuple(_patient_change(change) for change in run.schedule),
+        # Without the probe, only the kernel's own counts tell two queues apart.
         trace=TraceOptions(run.trace.ack_us or _SAMPLE_US, run.trace.tick_us),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.qdiscs import SKB_BYTES
+from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_packets, parse_size
 
@@ -74,7 +75,9 @@ class HostOptions:
 
     rtt_us: int | None = None
     sack: bool = True
-    ecn: bool = False
+    ecn: bool | str = False
+    # Whether its packets leave as ECT(1).
+    ect1: bool = False
     recovery: str = "rack"
     initial_window: int = 10
     # Whether its receivers wait for a second segment before they acknowledge.
@@ -158,9 +161,9 @@ def router_sysctls() -> Sysctls:
     )
 
 
-def end_sysctls(pipe: Pipe, options: HostOptions | None, tcp_flows: int) -> Sysctls:
-    """An end host; the receiver has no options: it accepts those of the sender."""
-    ecn = "2" if options is None else "1" if options.ecn else "0"
+def end_sysctls(pipe: Pipe, options: HostOptions | None, tcp_flows: int, *, accurate: bool) -> Sysctls:
+    """An end host; the receiver has no options: it accepts those of the sender. `accurate`: some host asks for accurate ECN."""
+    ecn = _ecn(options, accurate=accurate)
     return (
         ("net/ipv4/tcp_no_metrics_save", "1"),
         # 2: timestamps begin at the same number at both ends. With random beginnings (1) TCP-LP's one-way delay overflows.
@@ -177,3 +180,10 @@ def end_sysctls(pipe: Pipe, options: HostOptions | None, tcp_flows: int) -> Sysc
         ("net/ipv4/tcp_wmem", f"4096 {pipe.write_bytes} {pipe.write_bytes}"),
         ("net/ipv4/tcp_notsent_lowat", f"{pipe.unsent_packets(tcp_flows) * pipe.mtu}"),
     )
+
+
+def _ecn(options: HostOptions | None, *, accurate: bool) -> str:
+    """The value of tcp_ecn: asks for ECN (1) or accurate ECN (3), asks for none (0), or accepts either (2, 5)."""
+    if options is None:
+        return "5" if accurate else "2"
+    return "3" if options.ecn == ACCURATE else "1" if options.ecn else "0"

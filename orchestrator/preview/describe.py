@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
 from longhaul.orchestrator.plan.kernel_names import replaced
-from longhaul.orchestrator.plan.qdiscs import DCF, LIMITED_IN_BYTES, tc_command
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, LIMITED_IN_BYTES, tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
@@ -111,7 +111,8 @@ def _device_picture(end: End) -> str:
         for qdisc in end.qdiscs
         if qdisc.kind == DCF
     ]
-    queues = [qdisc for qdisc in end.qdiscs if qdisc.kind not in ("netem", "tbf")]
+    parts += ["ECT(0) becomes ECT(1)" for qdisc in end.qdiscs if qdisc.kind == CLSACT]
+    queues = [qdisc for qdisc in end.qdiscs if qdisc.kind not in ("netem", "tbf", CLSACT)]
     parts += [f"{'droptail' if one.kind in ('pfifo', 'bfifo', DCF) else one.kind} of {_room(one)}" for one in queues]
     return f"{end.node}: {' -> '.join(parts)}" if parts else ""
 
@@ -135,7 +136,7 @@ def _netem_text(netem: Qdisc) -> str:
 
 
 def _room(qdisc: Qdisc) -> str:
-    if "memory_bytes" in qdisc.options:
+    if "limit" not in qdisc.options:
         return f"{format_size(_number(qdisc, 'memory_bytes'))} of kernel memory"
     limit = _number(qdisc, "limit")
     return format_size(limit) if qdisc.kind in LIMITED_IN_BYTES else f"{limit} packets"

@@ -22,6 +22,7 @@ PARTS: tuple[tuple[str, type[model.Part]], ...] = (
     ("path", model.Path),
     ("path.one_way", model.OneWay),
     ("path.burst", model.Burst),
+    ("path.dualpi2", model.DualPI2),
     ("links", model.Link),
     ("flows", model.Flow),
     *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),

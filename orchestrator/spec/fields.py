@@ -31,6 +31,9 @@ from longhaul.orchestrator.system.units import (
 # The type of the error that a field's own check raises; load.py renders it.
 REFUSED = "refused"
 
+# The kind of ECN whose receiver counts the marks for its sender (RFC 9768).
+ACCURATE = "accurate"
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME = 60
 _HOST = re.compile(r"[A-Za-z*?][A-Za-z0-9_*?-]{0,31}")
@@ -55,6 +58,7 @@ def buffer_size(text: str) -> None:
         raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
 
 
+_LONGEST_STEP_US = 1000 * 10**6
 # In bytes it has to fit RED's word of 32 bits, whatever the MTU.
 _MOST_PACKETS = 100_000
 
@@ -67,6 +71,23 @@ def packet_count(text: str) -> None:
     except ValueError:
         pass
     raise ValueError(f"a number of packets up to {_MOST_PACKETS}, as in 20 packets")
+
+
+def step_threshold(text: str) -> None:
+    """ValueError unless the text is a queue's delay or a number of packets from which it marks."""
+    try:
+        if parse_duration(text) <= _LONGEST_STEP_US:
+            return
+    except ValueError:
+        pass
+    try:
+        if parse_packets(text) <= _MOST_PACKETS:
+            return
+    except ValueError:
+        pass
+    raise ValueError(
+        f"a duration up to {format_duration(_LONGEST_STEP_US)}, or a number of packets up to {_MOST_PACKETS}, as in 1 ms"
+    )
 
 
 def window_size(text: str) -> None:
@@ -131,6 +152,21 @@ def _switch(value: object) -> object:
     if value in ("on", "off"):
         return value == "on"
     raise refuse("on or off")
+
+
+def _ecn(value: object) -> object:
+    if value == ACCURATE:
+        return value
+    try:
+        return _switch(value)
+    except PydanticCustomError:
+        raise refuse(f"on, off or {ACCURATE}") from None
+
+
+def _ect(value: object) -> object:
+    if value in (0, 1) and not isinstance(value, bool):
+        return value
+    raise refuse("0 or 1")
 
 
 def _name(value: object) -> object:
@@ -267,8 +303,13 @@ Size = Annotated[
 ]
 Share = Annotated[str | float, BeforeValidator(_share), _schema("share", "1e-5", "0.1 %", kind=["number", "string"])]
 Switch = Annotated[bool, BeforeValidator(_switch), WithJsonSchema({"enum": ["on", "off"], "x-quantity": "switch"})]
+Ecn = Annotated[
+    bool | str, BeforeValidator(_ecn), WithJsonSchema({"enum": ["on", "off", ACCURATE], "x-quantity": "ecn"})
+]
+Ect = Annotated[int, BeforeValidator(_ect), WithJsonSchema({"type": "integer", "enum": [0, 1]})]
 BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
 PacketCount = Annotated[str, _checked(packet_count), _schema("packets", "20 packets")]
+StepThreshold = Annotated[str, _checked(step_threshold), _schema("step", "1 ms", "5 packets")]
 WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
 StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]
 ModuleEntry = Annotated[

@@ -23,6 +23,8 @@ from longhaul.orchestrator.spec.fields import (
     Amount,
     BufferSize,
     Duration,
+    Ecn,
+    Ect,
     HostName,
     Jitter,
     LineRate,
@@ -38,25 +40,15 @@ from longhaul.orchestrator.spec.fields import (
     Share,
     Size,
     StartJitter,
+    StepThreshold,
     Sweep,
     Switch,
     WindowSize,
-    matching,
     one_of,
 )
+from longhaul.orchestrator.spec.kernel_versions import KernelName
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
 
-ORDINARY_KERNELS = ("6.12", "6.1")
-# Kernels of more releases of Linux; `make kernels-all` builds them.
-FURTHER_KERNELS = ("5.10", "7.3")
-# Debug kernels find faults, and are far too slow for anything else.
-DEBUG_KERNELS = ("6.12-debug",)
-KERNELS = (*ORDINARY_KERNELS, *FURTHER_KERNELS, *DEBUG_KERNELS)
-# A kernel of the user's (kernels/named_kernels.py).
-KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
-# Also a pattern of browsers, which know no escaped hyphen.
-KERNEL_PATTERN = f"^({'|'.join(version.replace('.', '[.]') for version in KERNELS)}|{KERNEL_NAME})$"
-KernelName = matching(KERNEL_PATTERN, KERNELS, f"one of {', '.join(KERNELS)}, or a name of `longhaul kernel add`")
 QUEUES = (
     "droptail",
     "codel",
@@ -65,10 +57,13 @@ QUEUES = (
     "red",
     "cake",
     "step",
+    "dualpi2",
 )
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
 RECOVERIES = ("rack", "dupthresh")
+OVERLOADS = ("drop", "overflow")
+DROPS_AT = ("dequeue", "enqueue")
 
 _LEAST_MTU, _LARGEST_MTU = 576, 9000
 
@@ -129,6 +124,28 @@ class PathNumbers(LinkNumbers):
     )
 
 
+class DualPI2(Part):
+    """Parameters of a dualpi2 queue (RFC 9332): a Classic queue with PI2, and beside it an L4S queue that it is coupled to."""
+
+    target: Duration = Field("15 ms", description="delay that PI2 aims at in the Classic queue")
+    tupdate: Period = Field("16 ms", description="interval of PI2's updates")
+    alpha: float = Field(0.16, ge=1 / 256, le=256, description="integral gain of PI2, Hz, in steps of 1/256")
+    beta: float = Field(3.2, ge=1 / 256, le=256, description="proportional gain of PI2, Hz, in steps of 1/256")
+    step: StepThreshold = Field(
+        "1 ms", description="delay, or number of packets, above which the L4S queue marks every packet"
+    )
+    coupling: int = Field(2, ge=1, le=255, description="coupling factor k: L4S mark probability / base probability")
+    classic_protection: Share = Field(
+        "10 %",
+        description="share of the line that the Classic queue gets however much L4S traffic there is, whole percent",
+    )
+    overload: one_of(*OVERLOADS) = Field(  # type: ignore[valid-type]
+        "drop",
+        description="what happens to L4S packets when marks no longer help: drop them, or let the queue overflow",
+    )
+    drop_at: one_of(*DROPS_AT) = Field("dequeue", description="where PI2 drops and marks Classic packets")  # type: ignore[valid-type]
+
+
 class Link(LinkNumbers):
     """One link of the topology, where it differs from the topology; forward is in the order of its name."""
 
@@ -136,6 +153,7 @@ class Link(LinkNumbers):
     mark_at: PacketCount | None = Field(
         None, description="of a step queue: it marks packets that find this many waiting; without it, path.mark_at"
     )
+    dualpi2: DualPI2 | None = Field(None, description="parameters of a dualpi2 queue; without it, path.dualpi2")
 
 
 class Path(PathNumbers):
@@ -145,13 +163,21 @@ class Path(PathNumbers):
         "1 BDP", description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
     )
     queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues; droptail in reverse")  # type: ignore[valid-type]
-    ecn: Switch = Field(
-        False, description="senders ask for ECN, and the forward queues mark instead of dropping where they can"
+    ecn: Ecn = Field(
+        False,
+        description="senders ask for ECN, and the forward queues mark instead of dropping where they can; accurate: with a count of the marks in each ACK (AccECN)",
     )
     mark_at: PacketCount | None = Field(
         None, description="of a step queue: it marks packets that find this many full packets waiting"
     )
+    dualpi2: DualPI2 | None = Field(
+        None, description="parameters of a dualpi2 queue; without it, the kernel's defaults"
+    )
     mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
+    offloads: Switch = Field(
+        False,
+        description="hosts hand TCP segments to their devices in trains, as with TSO, and join those that arrive together, as with GRO; each is a frame of its own on the path",
+    )
 
 
 class OnOff(Part):
@@ -226,7 +252,11 @@ class Flow(Part):
         description="base round trip of this flow; where the path's is shorter, the difference is added behind all shared links",
     )
     sack: Switch = Field(True, description="selective acknowledgements")
-    ecn: Switch | None = Field(None, description="ask for ECN; without it, path.ecn")
+    ecn: Ecn | None = Field(None, description="ask for ECN, or for accurate ECN; without it, path.ecn")
+    ect: Ect | None = Field(
+        None,
+        description="its packets carry ECT(0) or ECT(1), which L4S queues take for scalable traffic; for TCP, 1 is a re-mark at the sender's device",
+    )
     recovery: one_of(*RECOVERIES) = Field(  # type: ignore[valid-type]
         "rack", description="how a loss is detected: by time (rack) or by three duplicate acknowledgements (dupthresh)"
     )
@@ -336,7 +366,7 @@ class Experiment(Part):
     aggregate: one_of(*AGGREGATES) = Field("mean", description="how repeats are summarised")  # type: ignore[valid-type]
     seed: int = Field(1, ge=0, le=2**32 - 1, description="source of all randomness of the first repeat")
     sample: Sample = Field("every-ack", description="how often the trace records the state of a sender")
-    kernel: KernelName = Field(  # type: ignore[valid-type]
+    kernel: KernelName = Field(
         "6.12",
         description="kernel of the guest: a version, in quotes, or the name of a kernel of your own",
         json_schema_extra={"x-catalogue": "kernels"},

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl
+from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
 from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
-from longhaul.orchestrator.spec.measures import MEASURES, known_measure, read_amount
+from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_L4S
+from longhaul.orchestrator.spec.measures import MEASURES, known_measure
 from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow, Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
@@ -27,6 +30,8 @@ SMALLEST_SHARE = 2.0**-32
 
 # The trace follows this many (LH_MAX_FLOWS of kmod/lh_trace.c); others would not be measured.
 MOST_FLOWS = 4096
+
+DUALPI2 = "dualpi2"
 
 _TCP_FIELDS = (
     "preset",
@@ -59,6 +64,7 @@ def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator
     for name, link in experiment.links.items():
         yield from path_breaches(link, ("links", name))
     yield from _marking(experiment)
+    yield from _l4s(experiment)
     duration_us = parse_duration(experiment.duration)
     for position, flow in enumerate(experiment.flows):
         yield from _flow(experiment, flow, ("flows", position), duration_us)
@@ -103,6 +109,30 @@ def _marking(experiment: Experiment) -> Iterator[Breach]:
             yield (*at, "mark_at"), None, "missing; needed: the number of waiting packets from which a step queue marks"
 
 
+def _l4s(experiment: Experiment) -> Iterator[Breach]:
+    """Parts of L4S that the kernel lacks, or that do not fit each other."""
+    path, kernel = experiment.path, experiment.kernel
+    asked: list[tuple[Location, str]] = []
+    if path.queue == DUALPI2:
+        asked.append((("path", "queue"), DUALPI2))
+    asked += [(("links", name, "queue"), DUALPI2) for name, link in experiment.links.items() if link.queue == DUALPI2]
+    if path.ecn == ACCURATE:
+        asked.append((("path", "ecn"), ACCURATE))
+    asked += [
+        (("flows", place, "ecn"), ACCURATE) for place, flow in enumerate(experiment.flows) if flow.ecn == ACCURATE
+    ]
+    if kernel in KERNELS_WITHOUT_L4S:
+        yield from (
+            (at, value, f'on kernel "7.3" or one of your own: {kernel} does not have it') for at, value in asked
+        )
+    places: list[tuple[Location, Path | Link]] = [(("path",), path)]
+    places += [(("links", name), link) for name, link in experiment.links.items()]
+    for at, one in places:
+        if one.dualpi2 is not None and round(parse_share(one.dualpi2.classic_protection) * 10_000) % 100:
+            allowed = "a share in whole percent: the kernel has no finer step"
+            yield (*at, "dualpi2", "classic_protection"), one.dualpi2.classic_protection, allowed
+
+
 def path_breaches(path: LinkNumbers, at: Location) -> Iterator[Breach]:
     """Broken rules in the numbers of a path."""
     if path.rtt is not None and path.one_way is not None:
@@ -129,11 +159,21 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
         yield at, None, f"one of {', '.join(['cc', *others])} and {last} is needed"
     else:
         yield from _control(experiment, flow, at)
+    if flow.ect == 1 and flow.kind != "udp" and not _asks_for_ecn(experiment, flow):
+        yield (*at, "ect"), flow.ect, "1 only with ecn: on or accurate: without ECN the packets of TCP stay as they are"
     if flow.size is not None and flow.web is not None:
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
     if flow.tool == IPERF3:
         yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
     yield from _times(flow, at, duration_us)
+
+
+def _asks_for_ecn(experiment: Experiment, flow: Flow) -> bool:
+    try:
+        both_ends = experiment.control(flow.cc).both_ends
+    except UnknownName:
+        both_ends = True
+    return both_ends or bool(experiment.path.ecn if flow.ecn is None else flow.ecn)
 
 
 def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object, str]]:

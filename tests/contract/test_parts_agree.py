@@ -27,9 +27,10 @@ from longhaul.orchestrator.plan.qdiscs import marks
 from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.spec import rules
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS, FURTHER_KERNELS, KERNELS, ORDINARY_KERNELS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
-from longhaul.orchestrator.spec.model import DEBUG_KERNELS, FURTHER_KERNELS, KERNELS, ORDINARY_KERNELS, QUEUES
+from longhaul.orchestrator.spec.model import QUEUES
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
@@ -45,6 +46,7 @@ STRUCTS = {
     "drop": "lh_drop_record",
     "event": "lh_event",
     "state": "lh_state",
+    "departure": "lh_departure",
 }
 
 PT_INTERP = 3

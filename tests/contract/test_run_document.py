@@ -51,7 +51,7 @@ from tests.support.folders import REPOSITORY
 from tests.support.recordings import RUNS, recorded
 
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
-MEASURED = ("lossy_pair", "real_clock")
+MEASURED = ("lossy_pair", "real_clock", "two_queues")
 
 
 class Recordings:
@@ -111,7 +111,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         keys.append(
             kept("lossy_pair", store, phases=(Phase("early", 0, 1_000_000), Phase("late", 1_000_000, 2_500_000)))
         )
-        keys.append(kept("lossy_pair", store, kernel="mine"))
+        keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store)]
         note(store, keys[0], exported("lossy_pair", 1_795_305_560_000).outcome())
         lost = exported("lossy_pair", None)
         lost.tally.why = "there is no room"

@@ -18,7 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
 
-from longhaul.orchestrator.spec.model import DEBUG_KERNELS
+from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS
 from longhaul.orchestrator.system.errors import LonghaulError, PlanError
 from longhaul.orchestrator.system.settings import Settings
 from tests.fuzz.experiments import Budget, Written, experiments

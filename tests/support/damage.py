@@ -11,7 +11,7 @@ from longhaul.orchestrator.results.store import Store
 from tests.support.documents import document
 from tests.support.recordings import RUNS, recorded
 
-KEYS = {"lossy_pair": "a" * 20, "real_clock": "b" * 20}
+KEYS = {"lossy_pair": "a" * 20, "real_clock": "b" * 20, "two_queues": "c" * 20}
 
 
 def keep(store: Store, name: str = "lossy_pair", *, sealed: bool = True) -> str:

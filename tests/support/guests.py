@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.plan.compile import Run
+from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment
-from longhaul.orchestrator.spec.model import ORDINARY_KERNELS
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.support.tested_kernels import TESTED_KERNELS
 

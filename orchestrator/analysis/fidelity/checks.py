@@ -15,6 +15,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.fidelity.cpu_budget import lateness, over_budget
 from longhaul.orchestrator.analysis.fidelity.devices import judge_devices, listed
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
+from longhaul.orchestrator.analysis.fidelity.l4s import judge_l4s
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
@@ -35,6 +36,9 @@ _RTT_GRACE_US = {"virtual": 20, "real": 2000}
 _SYN_AGAIN_US = 1_000_000
 # The kernel's replacement of a control whose connection has no ECN.
 _WITHOUT_ECN = {"dctcp": "dctcp-reno"}
+# The kinds of ECN of a connection; and the values of tcp_ecn with which a host asks for one.
+_ECN_KINDS = ("without", "with", "accurate")
+_ASKS_FOR = {"1": _ECN_KINDS[1], "3": _ECN_KINDS[2]}
 _LATE_US = {"virtual": 100, "real": 10_000}
 
 
@@ -73,6 +77,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
         *(Check("window", ok, text) for ok, text in judge_windows(run, trace, facts)),
         *(Check(*verdict) for verdict in judge_senders(run, trace, facts)),
+        *(Check(*verdict) for verdict in judge_l4s(run, trace, facts)),
         *_iperf3(run, facts),
     ]
 
@@ -140,16 +145,19 @@ def _asked_again(flow: Flow, fact: Facts) -> bool:
 
 def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
     """A connection has ECN exactly if its sender requests it: a receiver refuses it silently."""
-    asks = {node.name: dict(node.sysctls).get("net/ipv4/tcp_ecn") == "1" for node in run.nodes}
+    asks = {
+        node.name: _ASKS_FOR.get(dict(node.sysctls).get("net/ipv4/tcp_ecn", ""), _ECN_KINDS[0]) for node in run.nodes
+    }
     fact_of = {fact["id"]: fact for fact in facts["flows"]}
     for flow in run.flows:
         fact, asked = fact_of[flow.id], asks[flow.from_node]
-        # A dctcp connection has it regardless of the host's setting.
-        if flow.kind != "tcp" or not answered(fact) or flow.options.both_ends or _asked_again(flow, fact):
+        # A dctcp connection has ECN regardless of the host's setting.
+        certain = flow.options.both_ends and asked != _ECN_KINDS[2]
+        if flow.kind != "tcp" or not answered(fact) or certain or _asked_again(flow, fact):
             continue
-        if fact["ecn"] != asked:
-            words = ("without", "with")
-            yield Check("ECN as asked", False, f"{flow.name}: asked {words[asked]}, found {words[fact['ecn']]}")
+        found = _ECN_KINDS[fact["ecn"] + fact.get("accurate_ecn", False)]
+        if found != asked:
+            yield Check("ECN as asked", False, f"{flow.name}: asked {asked}, found {found}")
 
 
 def _schedule(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:

@@ -70,7 +70,8 @@ def _differences(run: Run, end: End, found: Facts | None) -> Iterator[str]:
     states: tuple[End | DeviceChange, ...] = (end, *changes)
     asked = {qdisc.handle: _on_its_channel(run, qdisc) for one in states for qdisc in one.qdiscs}
     # A device without a queue in the plan has the kernel's own, in which no packet ever waits.
-    have = {one["handle"]: one for one in found["qdiscs"]} if asked else {}
+    rooted = any(qdisc.parent == "root" for qdisc in asked.values())
+    have = {one["handle"]: one for one in found["qdiscs"] if asked and (rooted or one["parent"] != "root")}
     for handle in sorted(asked.keys() | have.keys()):
         if handle not in asked or handle not in have:
             yield f"{place}: {'no ' if handle in asked else ''}queueing discipline {handle}"
@@ -106,11 +107,12 @@ def _frames(run: Run, trace: Trace, facts: Facts, slack: float) -> Verdict:
     if len(trace.drops):
         seen.append(int(trace.drops["length"].max()))
     largest = max(seen, default=0)
-    offloads = all(device["offloads_off"] for device in facts["devices"])
-    wrong = [*_segments_without_a_frame(run, facts, slack)]
-    largest_text = (
-        f"largest {f'{largest} bytes' if seen else 'not seen'}, {most} allowed, offloads {'off' if offloads else 'ON'}"
+    joining = {(end.node, end.dev) for end in run.ends if end.offloads}
+    offloads = all(
+        device["offloads_off"] != ((device["node"], device["dev"]) in joining) for device in facts["devices"]
     )
+    wrong = [*_segments_without_a_frame(run, facts, slack)]
+    largest_text = f"largest {f'{largest} bytes' if seen else 'not seen'}, {most} allowed, offloads {'NOT ' if not offloads else ''}{'on at hosts' if joining else 'off'}"
     return "no frame above the MTU", largest <= most and offloads and not wrong, "; ".join([largest_text, *wrong])
 
 

@@ -16,8 +16,8 @@ from longhaul.orchestrator.analysis.search.ranges import Position, Range, distan
 from longhaul.orchestrator.analysis.search.sampling import BATCH, Axis, Study
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.spec.amounts import write_amount
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment, plain_data, with_sweep
-from longhaul.orchestrator.spec.measures import write_amount
 from longhaul.orchestrator.spec.yaml_text import put
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 

@@ -14,7 +14,8 @@ from longhaul.orchestrator.papers.readings import Reading, Unreadable, is_about,
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.parquet import encode_cells
-from longhaul.orchestrator.spec.measures import MEASURES, read_amount
+from longhaul.orchestrator.spec.amounts import read_amount
+from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.trace.records import Trace
 
 Cell = str | float | int | None

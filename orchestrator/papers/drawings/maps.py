@@ -11,7 +11,7 @@ from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, T
 from longhaul.orchestrator.papers.figure_specs import Map, short_name
 from longhaul.orchestrator.papers.load import load_matrix
 from longhaul.orchestrator.papers.readings import Reading
-from longhaul.orchestrator.spec.measures import read_amount
+from longhaul.orchestrator.spec.amounts import read_amount
 
 _CELL_PX, _MARGIN_PX, _LEAST_PX = 33, 75, 240
 

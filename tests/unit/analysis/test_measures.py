@@ -13,7 +13,8 @@ from longhaul.orchestrator.analysis.expect import evaluate
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
 from longhaul.orchestrator.analysis.measures import summarise, value_of
 from longhaul.orchestrator.plan.run import Expectation, Run
-from longhaul.orchestrator.spec.measures import MEASURES, say_amount
+from longhaul.orchestrator.spec.amounts import say_amount
+from longhaul.orchestrator.spec.measures import MEASURES
 from tests.support.recordings import plain_run, recorded, steady, trace_of
 
 
@@ -242,8 +243,9 @@ def test_a_run_kept_before_a_measure_existed_has_no_value_of_it() -> None:
 
 
 def test_every_measure_is_at_the_place_of_its_row() -> None:
-    run, trace, facts = recorded("lossy_pair")
-    document: Any = summarise(run, trace, facts)
+    document: Any = summarise(*recorded("lossy_pair"))
+    # Only a link with dualpi2 has the measures of two queues.
+    document["path"]["dual"] = summarise(*recorded("two_queues"))["path"]["dual"]
     parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
     parts["either"] = parts["flow"] + parts["path"]
     # A flow without a window, such as UDP, has null in place of its numbers.

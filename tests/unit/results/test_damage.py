@@ -24,6 +24,7 @@ from longhaul.orchestrator.results.partial_runs import Part, discard_partial, pa
 from longhaul.orchestrator.results.seals import MANIFEST, read_manifest
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
 from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunCancelled, RunDamaged, TraceError
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import EVER, TRACE_KINDS
@@ -47,8 +48,9 @@ def everything(store: Store, key: str) -> dict[str, Any]:
     for kind, dtype in TRACE_KINDS.items():
         names = [name for name in dtype.names or () if name not in ("kind", "t_ns", "id")]
         found[f"columns of {kind}"] = [part.tobytes() for part in store.columns(key)(kind, names, 0, EVER).values()]
-    found |= {name: store.file(key, name).read_bytes() for name in SOURCES if not name.endswith(".csv")}
-    return found
+    kept = {file.name for file in store.directory(key).iterdir()}
+    whole = {name for name in SOURCES if not name.endswith(".csv")} - (set(FILE_NAMES.values()) - {*ALWAYS_KEPT, *kept})
+    return found | {name: store.file(key, name).read_bytes() for name in sorted(whole)}
 
 
 @pytest.mark.parametrize("name", list(KEYS))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.results.conversion import FORMATS
 from longhaul.orchestrator.results.parquet import encode_cells, write_columns
 from longhaul.orchestrator.results.parquet_reader import FAULTS, ParquetFile
-from longhaul.orchestrator.results.traces import FILE_NAMES, write_traces
+from longhaul.orchestrator.results.traces import ALWAYS_KEPT, write_traces
 from longhaul.orchestrator.trace.records import TRACE_KINDS
 from tests.support.recordings import recorded
 
@@ -99,7 +99,7 @@ def test_a_trace_takes_no_more_room_than_pyarrow_needs(tmp_path: Path) -> None:
         table = pa.table({name: np.ascontiguousarray(records[name]) for name in names})
         pq.write_table(table, out, column_encoding=wide, store_schema=False, **FORMER["differences"])
         former += len(out.getvalue())
-    assert sum((tmp_path / name).stat().st_size for name in FILE_NAMES.values()) <= former
+    assert sum((tmp_path / name).stat().st_size for name in ALWAYS_KEPT) <= former
 
 
 def test_whatever_is_damaged_is_one_error_and_asks_for_no_memory(tmp_path: Path) -> None:

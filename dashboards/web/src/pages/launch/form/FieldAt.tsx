@@ -165,6 +165,7 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
   rtt: "RTT",
   mtu: "MTU",
   ecn: "ECN",
+  ect: "ECT",
   sack: "SACK",
   cc: "Congestion control",
   udp: "UDP rate",

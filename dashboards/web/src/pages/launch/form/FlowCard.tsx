@@ -26,6 +26,7 @@ const TCP_ONLY = [
   "delayed_ack",
   "variant",
 ] as const;
+const PLAIN = ["spread", "ect"] as const;
 const ANY = ["sender", "receiver", "tool"] as const;
 
 export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly string[] }) {
@@ -35,8 +36,8 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
   const style = flowStyle(entry.position, theme);
   const whole = mistakeAt(mistakes, at);
   const has = (name: string): boolean => valueAt(entry.value, [name]) !== undefined;
-  const used = [...TCP_ONLY, ...ANY, "spread"].filter(has).length;
-  const hidden = [...TCP_ONLY, ...ANY, "spread"].some((name) => mistakeAt(mistakes, [...at, name], { below: true }));
+  const used = [...TCP_ONLY, ...ANY, ...PLAIN].filter(has).length;
+  const hidden = [...TCP_ONLY, ...ANY, ...PLAIN].some((name) => mistakeAt(mistakes, [...at, name], { below: true }));
   const kinds = trafficOf(schema);
   const isTcp = kinds[entry.kind]?.kind !== "udp";
   const parts = entry.kind in kinds ? fieldsOf(schema, [...at, entry.kind]) : [];
@@ -94,9 +95,11 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
       </div>
       <Parameters entry={entry} />
       <details className={styles.more} open={hidden || undefined}>
-        <summary>Hosts, size, TCP options{used > 0 ? ` (${used} set)` : ""}</summary>
+        <summary>Hosts, size, ECN, TCP options{used > 0 ? ` (${used} set)` : ""}</summary>
         <div className={styles.fields}>
-          <FieldAt at={[...at, "spread"]} />
+          {PLAIN.map((name) => (
+            <FieldAt key={name} at={[...at, name]} />
+          ))}
           {isTcp && TCP_ONLY.map((name) => <FieldAt key={name} at={[...at, name]} />)}
           {ANY.map((name) => (
             <Hosted key={name} at={[...at, name]} name={name} />

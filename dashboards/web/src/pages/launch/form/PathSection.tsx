@@ -1,5 +1,5 @@
 /** The path: the common fields are visible, the others behind a click. */
-import { schemaAt } from "../schema";
+import { fieldsOf, schemaAt } from "../schema";
 import { valueAt } from "../yamlText";
 import { numberOrText, useEdit } from "./edit";
 import { FieldAt } from "./FieldAt";
@@ -15,6 +15,7 @@ const MORE = [
   "corrupt",
   "mark_at",
   "mtu",
+  "offloads",
 ] as const;
 const NESTED = [
   ["one_way", ["forward", "reverse"]],
@@ -27,6 +28,7 @@ export function PathSection() {
   const row = names.topologies.find((one) => one.topology === topology);
   const path = valueAt(data ?? undefined, ["path"]);
   const asymmetric = valueAt(path, ["one_way"]) !== undefined;
+  const dual = valueAt(path, ["queue"]) === "dualpi2" || valueAt(path, ["dualpi2"]) !== undefined;
   const used = [...MORE, ...NESTED.map(([name]) => name)].filter((name) => valueAt(path, [name]) !== undefined).length;
   return (
     <section className={styles.section} aria-labelledby="form-path">
@@ -45,7 +47,7 @@ export function PathSection() {
         <FieldAt at={["path", "ecn"]} placeholder="off" />
       </div>
       <details className={styles.more} open={used > 0 || undefined}>
-        <summary>Asymmetric delays, jitter, bursts, MTU{used > 0 ? ` (${used} set)` : ""}</summary>
+        <summary>Asymmetric delays, jitter, bursts, MTU, offloads{used > 0 ? ` (${used} set)` : ""}</summary>
         <div className={styles.fields}>
           {NESTED.flatMap(([name, parts]) =>
             parts.map((part) => (
@@ -66,6 +68,16 @@ export function PathSection() {
           ))}
         </div>
       </details>
+      {dual && (
+        <details className={styles.more} open={valueAt(path, ["dualpi2"]) !== undefined || undefined}>
+          <summary>Parameters of dualpi2</summary>
+          <div className={styles.fields}>
+            {fieldsOf(schema, ["path", "dualpi2"]).map((name) => (
+              <FieldAt key={name} at={["path", "dualpi2", name]} />
+            ))}
+          </div>
+        </details>
+      )}
       {row && topology !== "dumbbell" && (
         <details className={styles.more} open>
           <summary>Parameters of {topology}</summary>
