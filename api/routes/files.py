@@ -18,7 +18,6 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import tag
 from longhaul.api.http.threads import takes_long
 from longhaul.api.routes.runs import RunId, kept_run_id
-from longhaul.orchestrator.results.downloads import SOURCES
 from longhaul.orchestrator.results.guest_logs import LOG
 from longhaul.orchestrator.results.partial_runs import partial_stamp
 
@@ -39,8 +38,7 @@ def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
     """The names of files to download: the kept files, and tables as CSV, written at the first request. For a failed run: its log, if there is one."""
     if lab.store.has_failed_log(key):
         return [LOG]
-    kept_run_id(lab, key, whole=False)
-    return list(SOURCES)
+    return lab.store.file_names(kept_run_id(lab, key, whole=False))
 
 
 @router.get(

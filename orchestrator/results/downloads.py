@@ -26,6 +26,12 @@ SOURCES: dict[str, str] = {
 }
 
 
+def names_in(kept: Path) -> list[str]:
+    """The downloads of the run whose folder this is: without records of a kind that it has not."""
+    seldom = set(FILE_NAMES.values()) - {*ALWAYS_KEPT}
+    return [name for name, source in SOURCES.items() if source not in seldom or (kept / source).is_file()]
+
+
 def file_of(kept: Path, derived: Path, name: str) -> Path:
     """The file of that name, one of SOURCES, of the run whose folders these are."""
     source = kept / SOURCES[name]

@@ -351,6 +351,12 @@ class Store:
 
         return SharedColumns(self._traced(run_id))
 
+    def file_names(self, run_id: str) -> list[str]:
+        """The names of files of a kept run, or of a cancelled run's partial trace, to download."""
+        from longhaul.orchestrator.results.downloads import names_in
+
+        return names_in(self._traced(run_id))
+
     def file(self, run_id: str, name: str) -> Path:
         """A file of a kept run to download, by a name of `downloads.SOURCES`; of a failed run, its log."""
         from longhaul.orchestrator.results.downloads import SOURCES, file_of

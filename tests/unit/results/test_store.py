@@ -194,7 +194,8 @@ def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path)
 def test_every_file_for_download_exists(store: Store, tmp_path: Path) -> None:
     keep(store, tmp_path, "d" * 20)
     of_two_queues = {"departures.parquet", "departures.csv"}
-    for name in SOURCES.keys() - of_two_queues:
+    assert set(store.file_names("d" * 20)) == SOURCES.keys() - of_two_queues
+    for name in store.file_names("d" * 20):
         assert store.file("d" * 20, name).is_file()
         assert store.file("d" * 20, name).name == name
     assert len(SOURCES) == 16
