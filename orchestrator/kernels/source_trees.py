@@ -62,6 +62,10 @@ class Applied:
     offsets: tuple[str, ...]
 
 
+# The sandbox's patches are for many releases, so of three lines around a change one must fit, as with patch(1). Some hunks have none.
+_AS_PATCH = ("-C1", "--unidiff-zero")
+
+
 class SourceTrees:
     """The trees of a cache."""
 
@@ -147,7 +151,7 @@ class SourceTrees:
         return Revision(commit, tree, subject)
 
     def apply(self, tree: str, patch: Path, *, ours: bool = False) -> Applied:
-        """The tree after a patch; PlanError with the file and the hunk that does not apply. Hunks of `ours` may be without context."""
+        """The tree after a patch; PlanError with the file and the hunk that does not apply. `ours` fit as in build.sh: see _AS_PATCH."""
         attempting = "applying the patch"
         with self._scratch() as scratch:
             environment = {"GIT_INDEX_FILE": str(scratch / "index")}
@@ -156,7 +160,7 @@ class SourceTrees:
                 "apply",
                 "--cached",
                 "--verbose",
-                *(["--unidiff-zero"] if ours else []),
+                *(_AS_PATCH if ours else []),
                 "--",
                 str(patch.resolve()),
             ]

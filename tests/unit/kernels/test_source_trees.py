@@ -122,7 +122,12 @@ def test_patches_apply_with_their_offsets_or_name_the_hunk(trees: SourceTrees, l
     assert "int beta = 600;" in laid_out(trees, applied.tree, tmp_path / "place")[CUBIC]
     with pytest.raises(PlanError, match=f"applying the patch own.patch: hunk 1 of {CUBIC} does not fit, at line 4"):
         trees.apply(applied.tree, patch)
-    # The sandbox's patches serve many releases with hunks that have no context.
+    # The sandbox's patches serve many releases: one fitting line on each side is enough, and some hunks have none.
+    other = trees.apply(tree, patch_of(tmp_path, "eight", "another eight")).tree
+    patch = patch_of(tmp_path, "int beta = 717;", "int beta = 600;")
+    with pytest.raises(PlanError, match="does not fit"):
+        trees.apply(other, patch)
+    assert "int beta = 600;" in laid_out(trees, trees.apply(other, patch, ours=True).tree, tmp_path / "other")[CUBIC]
     patch.write_text(f"--- a/{CUBIC}\n+++ b/{CUBIC}\n@@ -9 +9 @@\n-int beta = 600;\n+int beta = 500;\n")
     with pytest.raises(PlanError, match="does not fit, at line 9"):
         trees.apply(applied.tree, patch)
