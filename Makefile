@@ -106,6 +106,9 @@ parts: .venv/.stamp agent #- collect the release's kernel, modules and agent in 
 pin: .venv/.stamp agent kernels #- write kmod/sandbox/release.lock for the kernels, modules and agent as built here (on Debian 12)
 	@$(PYTHON) -m kmod.release.pin $(KERNELS)
 
+same-traces: .venv/.stamp agent kernels #- run every kept run of a home again and compare the traces, before an id keeps its runs over a change of programs (HOME_OF_RUNS=DIR)
+	@LONGHAUL_HOME="$(HOME_OF_RUNS)" $(PYTHON) -m kmod.release.same_traces
+
 release: .venv/.stamp #- build all artefacts of a tag into dist/, with hashes and signatures (TAG=v0.1.0, see docs/packaging.md)
 	@./setup.sh web kernels tests
 	@kmod/release/release.sh $(TAG)
@@ -287,7 +290,7 @@ dkms-install: #- let DKMS build the modules for this machine's kernels (KERNELVE
 dkms-uninstall: #- remove the modules from DKMS
 	@$(MAKE) --no-print-directory -C kmod $@
 
-bench: setup ## measure speed, as ratios within one run (BENCH=--help for its options)
+bench: setup kernels-all ## measure speed, as ratios within one run (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.bench $(BENCH)
 
 bench-limits: setup #- search for unexplained limits of senders on every path below half a GiB (BENCH=--help for its options)
@@ -320,4 +323,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

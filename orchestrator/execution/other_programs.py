@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.database.statuses import KEPT, LIVE
+from longhaul.orchestrator.plan.run_identity import canonical
 from longhaul.orchestrator.system.errors import LonghaulError
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ def differing_programs(then: Mapping[str, str], now: Mapping[str, str]) -> list[
         for name, value in now.items()
         if then.get(name) != value
     ]
+
+
+def programs_of_other_traces(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The same without programs that are known to make the same traces."""
+    earliest, earliest_now = canonical(then), canonical(now)
+    return differing_programs(
+        then, {name: value for name, value in now.items() if earliest.get(name) != earliest_now[name]}
+    )
 
 
 class OtherPrograms:
@@ -99,7 +108,7 @@ class OtherPrograms:
             try:
                 if identity not in self._plans:
                     self._plans[identity] = self._store.planned(run_id)
-                answers[identity] = differing_programs(json.loads(identity), self._today(self._plans[identity]))
+                answers[identity] = programs_of_other_traces(json.loads(identity), self._today(self._plans[identity]))
             except LonghaulError:
                 answers[identity] = []
         return answers[identity]

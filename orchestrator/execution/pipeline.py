@@ -22,8 +22,9 @@ from longhaul.orchestrator.execution.kept_answers import answer_from_store
 from longhaul.orchestrator.execution.runner import Runner, failed_document
 from longhaul.orchestrator.plan.compile import Plan
 from longhaul.orchestrator.plan.cost import wall_estimate_s
-from longhaul.orchestrator.plan.run import Run, run_id
+from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import LonghaulError, RunCancelled

@@ -32,8 +32,9 @@ from longhaul.orchestrator.papers.load import (
 from longhaul.orchestrator.papers.verdicts import Verdict, judge_claim
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.cost import wall_estimate_s
-from longhaul.orchestrator.plan.run import Run, run_id
+from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import count_points

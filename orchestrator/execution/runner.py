@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.backends.base import Backend, Cost
 from longhaul.orchestrator.execution.host_leases import hold_hosts_of_run
-from longhaul.orchestrator.plan.run import Progress, Run, run_id
+from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.partial_runs import Part, discard_partial
 from longhaul.orchestrator.results.run_sink import RunSink
 from longhaul.orchestrator.results.staging import Staging

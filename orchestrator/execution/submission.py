@@ -25,7 +25,8 @@ from longhaul.orchestrator.execution.evaluation import up_to_date
 from longhaul.orchestrator.execution.formulas import is_current
 from longhaul.orchestrator.execution.request import Request
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
-from longhaul.orchestrator.plan.run import Run, run_id
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.preview.preview import Preview, preview
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import Experiment, OwnCode, parse_experiment, shipped_experiment

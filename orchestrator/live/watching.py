@@ -16,7 +16,8 @@ from pathlib import Path
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.live.downsampling import Downsampler
 from longhaul.orchestrator.live.live_series import SAME_AGAIN, LiveEvent, SettledSamples, cell_of, step_fields
-from longhaul.orchestrator.plan.run import Run, run_id
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.tail import GrowingTrace
 

@@ -33,8 +33,8 @@ from longhaul.orchestrator.plan.run import (
     Run,
     ScheduledChange,
     TraceOptions,
-    run_id,
 )
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.plan.schedule import flow_changes, path_changes, scheduled_controls
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.target import Venue, choose_venue, set_in

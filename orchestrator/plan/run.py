@@ -11,8 +11,6 @@ Field names equal the keys of run.json, except `from_node` and `to_node` of a fl
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -375,12 +373,6 @@ class Run:
             raise ValueError(f"run.json of format {data.get('format')!r}, this version reads {FORMAT}")
         run: Run = decode(Run, data)
         return run
-
-
-def run_id(run: Run, identity: Mapping[str, str]) -> str:
-    """The name of a result: a hash over all that determines it, the run and the programs that run it."""
-    canonical = json.dumps([run.as_json(), dict(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:20]
 
 
 def point_text(point: Mapping[str, str], between: str = ", ") -> str:

@@ -16,7 +16,7 @@ import pytest
 from longhaul.orchestrator.backends.sandbox import Sandbox
 from longhaul.orchestrator.execution.kept_answers import answer_from_store
 from longhaul.orchestrator.plan.compile import compile_plan
-from longhaul.orchestrator.plan.run import run_id
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.settings import load_settings

@@ -11,7 +11,8 @@ import pytest
 from longhaul.orchestrator.plan import compile as plan
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.link_parameters import Path, resolve_path
-from longhaul.orchestrator.plan.run import Qdisc, Run, run_id
+from longhaul.orchestrator.plan.run import Qdisc, Run
+from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.preview.describe import describe_plan
 from longhaul.orchestrator.preview.topology_picture import as_svg, picture_of
 from longhaul.orchestrator.spec import load

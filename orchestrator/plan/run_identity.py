@@ -1,0 +1,29 @@
+"""The id of a run: a hash over all that determines its trace, the plan and the programs that run it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from longhaul.orchestrator.plan.run import Run
+
+# Programs by their hash, each with the earlier one that makes the same traces to the byte, for every plan that the earlier one can run.
+# Their runs have the same ids, so none is made a second time. `make same-traces` proves a row before it is added; a row stays for ever.
+SAME_PROGRAMS: dict[str, str] = {
+    # The agent and the probes of 6.12 and 6.1 that know L4S.
+    "fa875e80107676ec48661b820650461b5eacbab35bb4dae9cc40125ad19366b0": "9170a1af1b5c832ed54329593735d8a0e1dba1664c77bfbf19f80931da170183",
+    "45de5c6e40d6421a14e3855c7e98fdbb6dd61621833f53e2eb9bbd09b88eb4f2": "506a309d8f3f2a5e681c5a74a7fa6953b0f30361d1f77b9daeafc3eb4f163b01",
+    "600859bf1430dc58ad1e6f5ff0ee13290a9dcb23d79206773978aac1d2d509b7": "267b88179a2d1ff6521f0b1102e346ecf7cbfda8e83e14a03a47da9497797b4a",
+}
+
+
+def canonical(identity: Mapping[str, str]) -> dict[str, str]:
+    """An identity with each program replaced by the earliest one that makes the same traces."""
+    return {name: SAME_PROGRAMS.get(value, value) for name, value in identity.items()}
+
+
+def run_id(run: Run, identity: Mapping[str, str]) -> str:
+    """The name of a result."""
+    text = json.dumps([run.as_json(), canonical(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
