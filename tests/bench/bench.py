@@ -26,6 +26,7 @@ from rich.table import Table
 
 from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
 from tests.bench.growth_cases import flows, growth, scaling, trace
+from tests.bench.kernel_cases import kernels
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
 from tests.bench.page import RESULT
 from tests.bench.real_time_cases import iperf3, real_time
@@ -40,6 +41,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "growth": growth,
     "trace": trace,
     "scaling": scaling,
+    "kernels": kernels,
     "modules": modules,
     "topologies": topologies,
     "series": series,

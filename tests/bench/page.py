@@ -43,6 +43,10 @@ PARTS = {
         "Concurrent runs",
         "The same sweep with more jobs on this machine, and with two Dask workers on loopback, against one.",
     ),
+    "kernels": (
+        "The guest's kernels",
+        "Each release of Linux: its whole build with its source at hand, a guest without packets from boot to end, and one H-TCP flow; guests measured alternately.",
+    ),
     "modules": (
         "The project's congestion controls",
         "CPU time of a segment against that with CUBIC on the same path, measured alternately.",
