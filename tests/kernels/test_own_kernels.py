@@ -9,28 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from longhaul.orchestrator.kernels.named_kernels import archive_of
+from tests.kernels.command_line import longhaul
 from tests.kernels.wide_series import SERIES, write_series
 from tests.support.small_linux import commit, git
 
 CUBIC = "net/ipv4/tcp_cubic.c"
 BETA = "static int beta __read_mostly = 717;"
 QUEUE = ("--measure", "queue_mean")
-
-
-def longhaul(*words: str, code: int = 0) -> str:
-    """The output of a command that ends with this code."""
-    done = subprocess.run(
-        [sys.executable, "-m", "longhaul.cli.main", *words], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 def run(kernel: str, *more: str) -> dict[str, Any]:
@@ -46,18 +38,6 @@ def edit(file: Path, before: str, after: str) -> None:
     text = file.read_text()
     assert before in text, before
     file.write_text(text.replace(before, after, 1))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home of its own; kernels and build trees are in the cache of the machine."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("home")
-        patch.setenv("LONGHAUL_HOME", str(folder))
-        yield folder
-        for row in json.loads(longhaul("kernel", "info", "--json")):
-            if row["version"].startswith("test-own-"):
-                longhaul("kernel", "remove", row["version"])
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,18 @@ from xml.etree import ElementTree
 
 import pytest
 
+from longhaul.orchestrator.papers.load import load_paper
 from longhaul.orchestrator.plan import cost
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.spec.kernel_versions import FURTHER_KERNELS
 from longhaul.orchestrator.spec.load import at_point, load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.sweep import expand
 from longhaul.orchestrator.trace.records import EVENT_PATH_CHANGE
 from tests.support import command
 
 SHORT = ["--set", "duration=3 s"]
+# Kernels that `make test` does not build: their experiments run in tests/kernels.
+OF_FURTHER_KERNELS = {name for name in shipped_experiments() if load_experiment(name).kernel in FURTHER_KERNELS}
 SLOW_S = 2
 
 Start = Callable[..., subprocess.CompletedProcess[str]]
@@ -144,7 +148,11 @@ def test_out_contains_everything_for_another_program(home: Path, tmp_path: Path)
     assert sorted(queues) == ["netem", "netem", "noqueue", "noqueue", "pfifo", "tbf"]
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped_experiments()) - {"demo"}))
+def test_experiments_of_further_kernels_belong_to_the_pack_that_tests_kernels_runs() -> None:
+    assert {use.experiment for figure in load_paper("l4s").figures for use in figure.uses} == OF_FURTHER_KERNELS
+
+
+@pytest.mark.parametrize("name", sorted(set(shipped_experiments()) - OF_FURTHER_KERNELS - {"demo"}))
 def test_every_shipped_experiment_runs_at_its_first_point(home: Path, name: str) -> None:
     experiment = load_experiment(name)
     point = next(iter(expand(experiment.sweep)))
