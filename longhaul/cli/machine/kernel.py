@@ -15,7 +15,6 @@ from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import (
     EverythingOption,
-    ExperimentArgument,
     GatesOption,
     JobsOption,
     JsonOption,
@@ -198,6 +197,14 @@ def diff(options: DiffOptions) -> None:
     print(text, end="")
 
 
+def _experiments_and_packs(typed: str) -> list[str]:
+    """The names that begin like this, for completion."""
+    from longhaul.orchestrator.papers.load import published_papers
+    from longhaul.orchestrator.spec.load import shipped_experiments
+
+    return [name for name in (*shipped_experiments(), *published_papers()) if name.startswith(typed)]
+
+
 @dataclass(frozen=True)
 class CompareKernelsOptions:
     """The options of `longhaul kernel compare`."""
@@ -207,7 +214,14 @@ class CompareKernelsOptions:
         typer.Argument(metavar="A", help="The kernel to compare with: a version, or a name of `longhaul kernel add`."),
     ]
     b: Annotated[str, typer.Argument(metavar="B", help="The other one.")]
-    experiment: ExperimentArgument
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXPERIMENT|PACK",
+            help="The name of a shipped experiment, a YAML or JSON file, or the name of a pack: all of its experiments.",
+            autocompletion=_experiments_and_packs,
+        ),
+    ]
     gates: GatesOption = None
     least: LeastOption = "2 %"
     everything: EverythingOption = False
@@ -224,9 +238,9 @@ class CompareKernelsOptions:
 
 @command(app, "compare")
 def compare(options: CompareKernelsOptions) -> int:
-    """Run an experiment on two kernels and compare the runs, paired by point and seed; exit code 1 if a measure of --for is worse on B."""
+    """Run an experiment, or all of a pack, on two kernels and compare the runs, paired by point and seed; exit code 1 if a measure of --for is worse on B."""
     from longhaul.cli.experiments.compare import CompareOptions, finish
-    from longhaul.cli.terminal.progress import plan_progress
+    from longhaul.cli.terminal.progress import shown_progress
     from longhaul.laboratory.comparisons import differences_here
     from longhaul.laboratory.kernel_comparisons import compare_kernel_sides
 
@@ -238,7 +252,7 @@ def compare(options: CompareKernelsOptions) -> int:
     found = compare_kernel_sides(
         options.a, options.b, options.experiment, gates=options.gates or [], min_effect=options.least,
         set=options.changes or [], seed=options.seed, repeats=options.repeats, jobs=options.jobs,
-        watcher=partial(plan_progress, quiet=options.as_json),
+        watcher=partial(shown_progress, options.experiment, quiet=options.as_json),
     )  # fmt: skip
     return finish(found, differences_here(found) if options.trace else None, shown)
 
