@@ -1,4 +1,4 @@
-"""Confinement of a guest that loads a user-supplied module.
+"""Confinement of a guest that loads a user-supplied module, or whose kernel an admin sent to the service.
 
 A guest is no security boundary: its kernel is a process of this machine, and a module in it may make this machine's system calls. So the
 whole guest runs confined (confinement.py). It sees the system's programs, its kernel and its own root, and writes only its root, its log and
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.named_kernels import is_sent
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError
@@ -37,7 +38,23 @@ _LOOK_EVERY_S = 1.0
 
 def is_fenced(run: Run, settings: Settings) -> bool:
     """Whether user-supplied code runs in this run's guest."""
-    return settings.confinement and any(module.source for module in run.modules)
+    return has_sent_kernel(run, settings) or (settings.confinement and any(module.source for module in run.modules))
+
+
+def has_sent_kernel(run: Run, settings: Settings) -> bool:
+    """Whether an admin sent the kernel of this run's guest."""
+    return run.where == "guest" and is_sent(settings.kernel(run.kernel))
+
+
+def unconfined(command: Sequence[str]) -> list[str]:
+    """The command that starts a kernel without confinement; BackendError if an admin sent the kernel, whatever its name was when the caller looked."""
+    kernel = Path(command[0]).parent
+    if is_sent(kernel):
+        what = "an admin sent this kernel to the service, and it would not be confined here"
+        raise BackendError(
+            "starting", f"kernel {kernel.name}", what, "name another kernel, or run the experiment again"
+        )
+    return [*command]
 
 
 class Fence:
@@ -66,7 +83,10 @@ class Fence:
             cpu_s=self._settings.wall_limit_s,
             file_bytes=max(_MOST_TRACE_BYTES, ram_bytes),
             processes=_PROCESSES + _PROCESSES_EACH * (len(self._run.nodes) + len(self._run.flows)),
-            memory_bytes=None if _has_shadow(self._kernel) else ram_bytes + _MORE_MEMORY_BYTES,
+            # The configuration of a sent kernel is what its build says it is.
+            memory_bytes=None
+            if _has_shadow(self._kernel) and not is_sent(self._kernel)
+            else ram_bytes + _MORE_MEMORY_BYTES,
         )
         command = confined(["/linux", *command[1:]], view, limits, self._settings)
         hand_over(self._guest)

@@ -23,7 +23,7 @@ from pathlib import Path
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log, name_death
-from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end
+from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unconfined
 from longhaul.orchestrator.backends.guest_parts import missing_parts
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.programs import LOG
@@ -184,8 +184,7 @@ class Guests:
             "TMPDIR": str(self._settings.guest_memory_dir),
             "PATH": "/usr/bin:/bin",
         }
-        if fence:
-            command = fence.command(command)
+        command = fence.command(command) if fence else unconfined(command)
         arguments = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
         return start_guard(arguments, directory / "log.txt", environment, terminal)
 

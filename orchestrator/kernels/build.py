@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from longhaul.orchestrator.kernels import build_trees, named_kernels
+from longhaul.orchestrator.kernels import build_trees, confined_builds, named_kernels
 from longhaul.orchestrator.kernels.build_user_modules import (
     build_objects,
     has_headers,
@@ -56,6 +56,8 @@ def build_kernel(version: str, origin: str = "") -> str:
         if origin == "release":
             what = "a kernel of your own is in no release"
             raise PlanError("installing the release's", f"kernel {version}", what, "leave --from out")
+        if named_kernels.find(settings, version).sent:
+            return str(confined_builds.build(settings, version))
         return str(build_trees.build(settings, version))
     _known(version, _KERNEL)
     parts = find_parts(version) if origin == "release" or (not origin and settings.prebuilt) else None
@@ -90,6 +92,9 @@ def build_modules(version: str) -> str:
     """The folder of the project's modules for that kernel in the cache, installed or built if it is missing."""
     settings = load_settings()
     kernel = settings.kernel(version)
+    if named_kernels.is_sent(kernel):
+        build_trees.build_modules(settings, version)
+        return str(settings.modules(version).resolve())
     if kernel.is_dir() and not has_headers(kernel):
         _known(version, _MODULES)
         parts = find_parts(version) if is_released(read_release(), kernel.resolve().name) else None

@@ -18,11 +18,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.build_user_modules import build_confined_modules
 from longhaul.orchestrator.kernels.named_kernels import (
     NamedKernel,
     apply_patches,
     find,
     folder_of_names,
+    is_sent,
     names,
     read_source,
     row_of,
@@ -49,12 +51,12 @@ def build(settings: Settings, name: str) -> Path:
     trees = SourceTrees(settings.cache)
     if kernel.source.kind == "folder":
         kernel = _read_again(settings, trees, kernel)
-    sandboxed, absent = _apply_ours(trees, kernel)
-    with _held(settings, name):
+    sandboxed, absent = apply_ours(trees, kernel)
+    with held(settings, name):
         folder = _compile(settings, trees, kernel, sandboxed, absent)
-        _write(settings, replace(kernel, hash=folder.name))
+        write(settings, replace(kernel, hash=folder.name))
         if kernel.hash not in ("", folder.name):
-            _drop_headers(settings, kernel.hash)
+            drop_headers(settings, kernel.hash)
     return folder
 
 
@@ -69,7 +71,7 @@ def remove(settings: Settings, name: str, *, tree: bool = True) -> None:
     """Forget a name, with its build tree unless `tree` is off; kept runs have the kernel itself by its hash."""
     if name not in names(settings):
         find(settings, name)
-    with _held(settings, name):
+    with held(settings, name):
         if tree:
             shutil.rmtree(_tree_folder(settings, name), ignore_errors=True)
         settings.kernel(name).unlink(missing_ok=True)
@@ -87,7 +89,7 @@ def _read_again(settings: Settings, trees: SourceTrees, kernel: NamedKernel) -> 
     return found
 
 
-def _apply_ours(trees: SourceTrees, kernel: NamedKernel) -> tuple[str, list[str]]:
+def apply_ours(trees: SourceTrees, kernel: NamedKernel) -> tuple[str, list[str]]:
     """The tree with the sandbox's patches, and the names of those that it does without."""
     tree = kernel.tree
     absent: list[str] = []
@@ -104,15 +106,9 @@ def _apply_ours(trees: SourceTrees, kernel: NamedKernel) -> tuple[str, list[str]
 def _compile(settings: Settings, trees: SourceTrees, kernel: NamedKernel, sandboxed: str, absent: list[str]) -> Path:
     place = _tree_folder(settings, kernel.name)
     if not (place / "content").is_file():
-        _copy_nearest(settings, trees, sandboxed, place)
-    fragments = fragments_for(kernel.release)
-    if kernel.source.kind == "version":
-        fragments += [_SANDBOX / name for name in row_of(kernel.source.place)[3:]]
-    own = place / "own.config"
-    own.write_text("".join(f"{line}\n" for line in kernel.config))
-    fragments.append(own)
-    profile = _SANDBOX / f"profile-{_line(kernel.release)}.tar.xz"
-    name = _hash(kernel, sandboxed, fragments, profile)
+        copy_nearest(settings, trees, sandboxed, place)
+    fragments, profile = inputs(kernel, place)
+    name = kernel_hash(sandboxed, fragments, profile)
     target = settings.cache / "kernels" / name
     if not (target / "manifest.json").is_file():
         trees.lay_out(sandboxed, place)
@@ -135,11 +131,22 @@ def _compile(settings: Settings, trees: SourceTrees, kernel: NamedKernel, sandbo
             if not (target / "manifest.json").is_file():
                 raise
         _prune(settings, keep=kernel.name)
-    _build_modules(settings, kernel.name, name)
+    make_current(settings, kernel.name, name)
     return target
 
 
-def _hash(kernel: NamedKernel, sandboxed: str, fragments: Sequence[Path], profile: Path) -> str:
+def inputs(kernel: NamedKernel, place: Path) -> tuple[list[Path], Path]:
+    """The fragments of a kernel's configuration, with its own lines as a file of `place`, and its profile, which may not exist."""
+    fragments = fragments_for(kernel.release)
+    if kernel.source.kind == "version":
+        fragments += [_SANDBOX / name for name in row_of(kernel.source.place)[3:]]
+    own = place / "own.config"
+    own.write_text("".join(f"{line}\n" for line in kernel.config))
+    fragments.append(own)
+    return fragments, _SANDBOX / f"profile-{_line(kernel.release)}.tar.xz"
+
+
+def kernel_hash(sandboxed: str, fragments: Sequence[Path], profile: Path) -> str:
     """The name of a kernel: the hash of everything that determines it."""
     attempting = "asking for the version of"
     library = Path(ask_program(["gcc", "-print-file-name=libc.a"], attempting).strip())
@@ -157,40 +164,36 @@ def _hash(kernel: NamedKernel, sandboxed: str, fragments: Sequence[Path], profil
     return digest.hexdigest()[:32]
 
 
-def _drop_headers(settings: Settings, name: str) -> None:
+def drop_headers(settings: Settings, name: str) -> None:
     """Delete what only new modules need, of a kernel that no name has any more: it serves reruns from now on."""
     kernels = settings.cache / "kernels"
     if name not in {link.resolve().name for link in kernels.glob("current-*")}:
         shutil.rmtree(kernels / name / "tree", ignore_errors=True)
 
 
-def _copy_nearest(settings: Settings, trees: SourceTrees, tree: str, place: Path) -> None:
+def copy_nearest(settings: Settings, trees: SourceTrees, tree: str, place: Path) -> None:
     """Begin with a copy of the most similar build tree, if there is one, so that only the difference is compiled."""
     shutil.rmtree(place, ignore_errors=True)
     others = [
         (trees.distance(file.read_text().strip(), tree), file.parent)
-        for file in place.parent.glob("[!.]*/content")
+        for file in (settings.cache / "kernels" / "trees").glob("[!.]*/content")
         if file.parent != place
     ]
     for distance, other in sorted(others):
         if distance < _MOST_DIFFERING:
-            with contextlib.suppress(BlockingIOError), _held(settings, other.name, wait=False):
+            with contextlib.suppress(BlockingIOError), held(settings, other.name, wait=False):
                 run_script(["cp", "--archive", "--reflink=auto", str(other), str(place)], _BUILDING)
                 return
     place.mkdir(parents=True, exist_ok=True)
 
 
-def _build_modules(settings: Settings, name: str, folder: str) -> None:
-    """The project's modules for a kernel; where they cannot be built, runs use the one of before."""
+def make_current(settings: Settings, name: str, folder: str) -> None:
+    """Make a built kernel the one of a name, with the project's modules; where they cannot be built, runs use the one of before."""
     link = settings.kernel(name)
     before = os.readlink(link) if link.is_symlink() else None
     point(link, folder)
     try:
-        run_script(
-            [str(_SANDBOX / "build-modules.sh"), name],
-            "building the kernel modules",
-            {"LONGHAUL_CACHE": str(settings.cache)},
-        )
+        build_modules(settings, name)
     except BaseException:
         link.unlink()
         if before is not None:
@@ -198,19 +201,29 @@ def _build_modules(settings: Settings, name: str, folder: str) -> None:
         raise
 
 
+def build_modules(settings: Settings, name: str) -> None:
+    """Compile the project's modules for the kernel of a name, unless the cache has them: confined if an admin sent it."""
+    if is_sent(settings.kernel(name)):
+        point(settings.modules(name), build_confined_modules(settings, name).name)
+    else:
+        words = [str(_SANDBOX / "build-modules.sh"), name]
+        run_script(words, "building the kernel modules", {"LONGHAUL_CACHE": str(settings.cache)})
+
+
 def _line(release: str) -> str:
     """The line of a release, as in 6.12 of 6.12.57."""
     return ".".join(release.split("-")[0].split(".")[:2])
 
 
-def _write(settings: Settings, kernel: NamedKernel) -> None:
+def write(settings: Settings, kernel: NamedKernel) -> None:
+    """Keep what a kernel consists of under its name."""
     file = folder_of_names(settings) / kernel.name / "kernel.json"
     new = file.with_name(f".{file.name}-{os.getpid()}")
     new.write_text(json.dumps(kernel.content(), indent=1) + "\n")
     new.replace(file)
 
 
-def _held(settings: Settings, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
+def held(settings: Settings, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
     """The lock of a name's build tree; BlockingIOError if another process has it and `wait` is off."""
     folder = settings.cache / "kernels" / "trees"
     folder.mkdir(parents=True, exist_ok=True)
@@ -232,5 +245,5 @@ def _prune(settings: Settings, keep: str) -> None:
         left -= sum(file.lstat().st_blocks * 512 for file in tree.rglob("*"))
         if left >= 0 or tree.name == keep:
             continue
-        with contextlib.suppress(BlockingIOError), _held(settings, tree.name, wait=False):
+        with contextlib.suppress(BlockingIOError), held(settings, tree.name, wait=False):
             shutil.rmtree(tree, ignore_errors=True)

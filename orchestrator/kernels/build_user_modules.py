@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.named_kernels import is_sent
 from longhaul.orchestrator.kernels.renamed_objects import VERSION, renamed
 from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.system.confinement import Limits, View, confined
@@ -42,6 +43,9 @@ _MOST_LINES = 200
 _LONGEST_NAME = 128
 _LINE = re.compile(r"[\w.-]{1,128}:[0-9]{1,7}")
 _BUILD = 'set -o pipefail; folder=$(bash "$1" "$2" "$3" | tail -n 1) && cd "$folder" && exec tar -c -- *.ko'
+_PROBE = "lh_trace.ko"
+# Kbuild checks the comments of the project's modules by a program in Perl.
+PERL = (Path("/usr/share/perl"), Path("/usr/share/perl5"))
 _FIND_LINES = "sandbox/find-lines.sh"
 _FIND = 'export LONGHAUL_DEBUG_INFO=yes; set -o pipefail; folder=$(bash "$1" "$2" "$3" | tail -n 1) && find=$4 && shift 4 && exec bash "$find" "$folder" "$@"'
 _FIND_IN_OBJECTS = 'folder=$3 find=$4; shift 4; exec bash "$find" "$folder" "$@"'
@@ -76,13 +80,41 @@ def build_objects(settings: Settings, version: str, source: str) -> Path:
     for line in answer.messages.splitlines()[:_MOST_LINES]:
         print(line, file=sys.stderr)
     if answer.output is None:
-        raise PlanError("building the module", subject, _first_error(answer), "repair the source")
+        raise PlanError("building the module", subject, first_error(answer), "repair the source")
     with making(target.parent) as new:
         made = new / "objects"
         made.mkdir()
         for name, content in _objects(answer.output, expected, subject):
             (made / name).write_bytes(content)
         # Another process may have been quicker with the same source.
+        if not target.is_dir():
+            made.rename(target)
+    return target
+
+
+def build_confined_modules(settings: Settings, version: str) -> Path:
+    """The folder of the project's modules for a kernel that an admin sent: its headers contain programs, so even these are compiled confined."""
+    kernel = settings.kernel(version).resolve()
+    sources = [file for file in sorted(KMOD.glob("*.[ch]")) if not file.name.endswith(".mod.c")]
+    digest = hashlib.sha256()
+    for file in (kernel / "manifest.json", KMOD / _SCRIPT, KMOD / "Kbuild", *sources):
+        digest.update(file.read_bytes())
+    target = settings.cache / "modules" / f"sent-{digest.hexdigest()[:32]}"
+    if target.is_dir():
+        return target
+    attempting = "building the kernel modules for"
+    if not has_headers(kernel):
+        raise missing_headers(attempting, version, version)
+    answer = _run(settings, version, None, kernel, _BUILD)
+    if answer.output is None:
+        raise PlanError(attempting, version, first_error(answer), "the project's modules must compile for it")
+    expected = [f"{file.stem}.ko" for file in sources if file.suffix == ".c"]
+    with making(target.parent) as new:
+        made = new / "objects"
+        made.mkdir()
+        for name, content in _objects(answer.output, expected, version, needed=(_PROBE,)):
+            (made / name).write_bytes(content)
+        # Another process may have been quicker with the same kernel.
         if not target.is_dir():
             made.rename(target)
     return target
@@ -151,34 +183,42 @@ def _key(kernel: Path, source: str) -> str:
     return digest.hexdigest()[:32]
 
 
-def _run(settings: Settings, version: str, folder: Path, kernel: Path, shell: str, more: Sequence[str] = ()) -> Answer:
-    """The output of a shell with the script, the kernel's version, the source, and maybe another script and its arguments."""
+def _run(
+    settings: Settings, version: str, folder: Path | None, kernel: Path, shell: str, more: Sequence[str] = ()
+) -> Answer:
+    """The output of a shell with the script, the kernel's version, the source (none: the project's), and maybe another script and its arguments."""
 
     def words(kmod: str, source: str) -> list[str]:
         script = [f"{kmod}/{more[0]}", *more[1:]] if more else []
         return ["/bin/bash", "-c", shell, "build", f"{kmod}/{_SCRIPT}", version, source, *script]
 
-    if not settings.confinement:
-        return run_untrusted(words(str(KMOD), str(folder)), "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
+    if not settings.confinement and not is_sent(kernel):
+        return run_untrusted(words(str(KMOD), str(folder or "")), "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
     view = View(
-        reads={f"/cache/kernels/{kernel.name}": kernel, "/kmod": KMOD, "/source": folder},
+        reads={
+            f"/cache/kernels/{kernel.name}": kernel,
+            "/kmod": KMOD,
+            **({"/source": folder} if folder else {str(place): place for place in PERL if place.is_dir()}),
+        },
         links={f"/cache/kernels/current-{version}": kernel.name},
         scratch={"/cache/modules": _SCRATCH_BYTES, _TEMPORARY: _SCRATCH_BYTES},
         environment={"PATH": "/usr/bin:/bin", "LONGHAUL_CACHE": "/cache", "LANG": "C.UTF-8", "HOME": _TEMPORARY},
         folder=_TEMPORARY,
     )
-    command = confined(words("/kmod", "/source"), view, _LIMITS, settings)
+    command = confined(words("/kmod", "/source" if folder else ""), view, _LIMITS, settings)
     return run_untrusted(command, "", longest_s=_LONGEST_S, most_bytes=_MOST_BYTES)
 
 
-def _first_error(answer: Answer) -> str:
+def first_error(answer: Answer) -> str:
     """The compiler's first error, or why it printed none."""
     errors = [line.strip() for line in answer.messages.splitlines() if "error:" in line]
     return errors[0][:300] if errors else answer.problem
 
 
-def _objects(archive: bytes, expected: list[str], subject: str) -> Iterator[tuple[str, bytes]]:
-    """The expected files of an archive; nothing is unpacked."""
+def _objects(
+    archive: bytes, expected: list[str], subject: str, needed: Sequence[str] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """The expected files of an archive, of which all or those of `needed` must be there; nothing is unpacked."""
     wanted = set(expected)
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as members:
@@ -190,5 +230,5 @@ def _objects(archive: bytes, expected: list[str], subject: str) -> Iterator[tupl
                     yield member.name, content.read(_MOST_BYTES)
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise PlanError("building the module", subject, f"the compiler's output is not an archive: {error}") from error
-    if wanted:
-        raise PlanError("building the module", subject, f"the output has no {min(wanted)}", "see the messages above")
+    if missing := wanted if needed is None else wanted & set(needed):
+        raise PlanError("building the module", subject, f"the output has no {min(missing)}", "see the messages above")

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -77,6 +77,8 @@ class NamedKernel:
     patches: tuple[Patch, ...] = ()
     config: tuple[str, ...] = ()
     hash: str = ""
+    # An admin sent it to the service: it is compiled and run confined (confined_builds.py).
+    sent: bool = False
 
     def content(self) -> dict[str, Any]:
         """Its parts for manifests and JSON."""
@@ -84,7 +86,7 @@ class NamedKernel:
 
     def parts(self, without: Sequence[str]) -> KernelParts:
         """Its parts for a run's document; `without` are the sandbox's patches that do not apply."""
-        content = {name: value for name, value in self.content().items() if name != "hash"}
+        content = {name: value for name, value in self.content().items() if name not in ("hash", "sent")}
         return cast("KernelParts", content | {"about": f"{self.name}: {self.describe()}", "without": [*without]})
 
     def describe(self) -> str:
@@ -129,9 +131,14 @@ def find(settings: Settings, name: str) -> NamedKernel:
         known = names(settings)
         hint = f"known: {', '.join(known) or 'none; see `longhaul kernel add --help`'}{nearest(name, known)}"
         raise NotFound("looking for the kernel", name, "no kernel was added with this name", hint)
-    patches = tuple(Patch(one["name"], one["sha256"], tuple(one["offsets"])) for one in found.pop("patches"))
-    source, config = Source(**found.pop("source")), tuple(found.pop("config"))
-    return NamedKernel(source=source, patches=patches, config=config, **found)
+    return kernel_of(found)
+
+
+def kernel_of(content: Mapping[str, Any]) -> NamedKernel:
+    """The kernel of its `content()`."""
+    patches = tuple(Patch(one["name"], one["sha256"], tuple(one["offsets"])) for one in content["patches"])
+    parts = {"source": Source(**content["source"]), "patches": patches, "config": tuple(content["config"])}
+    return NamedKernel(**{**content, **parts})
 
 
 def add(
@@ -143,8 +150,13 @@ def add(
     *,
     taken: Sequence[str] = (),
     again: bool = False,
+    sent: bool = False,
+    left_s: Callable[[], float | None] = lambda: None,
 ) -> NamedKernel:
-    """Read the source, apply the patches and keep what the kernel consists of under a name; nothing is compiled."""
+    """Read the source, apply the patches and keep what the kernel consists of under a name; nothing is compiled.
+
+    `left_s` is called before each patch and returns the time that is left for it.
+    """
     attempting = "adding the kernel"
     if not _NAME.fullmatch(name):
         what = "a name has up to 40 lower-case letters, digits, dots, dashes and underscores, and begins with a letter"
@@ -153,12 +165,17 @@ def add(
         raise PlanError(attempting, name, "kernel.lock has a kernel with this name", "choose another name")
     if not again and name in names(settings):
         raise PlanError(attempting, name, "there is a kernel with this name", "choose another name, or use --replace")
-    lines = tuple(_config_line(line) for line in config)
+    lines = config_lines(config)
     trees = SourceTrees(settings.cache)
-    tree, source = read_source(settings, trees, source)
-    tree, applied = apply_patches(trees, tree, patches)
-    before = find(settings, name).hash if name in names(settings) else ""
-    kernel = NamedKernel(name, source, trees.release(tree), tree, applied, lines, before)
+    tree, source = read_source(settings, trees, source, sent)
+    tree, applied = apply_patches(trees, tree, patches, left_s)
+    if sent:
+        trees.check_entries(tree, attempting, name, settings.kernel_build_mb * 2**20)
+    before = find(settings, name) if name in names(settings) else None
+    if before and before.sent and not sent:
+        hint = f"run `longhaul kernel remove {name}` first"
+        raise PlanError(attempting, name, "an admin sent the kernel with this name to the service", hint)
+    kernel = NamedKernel(name, source, trees.release(tree), tree, applied, lines, before.hash if before else "", sent)
     try:
         with making(folder_of_names(settings)) as new:
             made = new / name
@@ -197,7 +214,7 @@ def _source_of(settings: Settings, trees: SourceTrees, name: str) -> NamedKernel
     return NamedKernel(name, source, trees.release(tree), tree)
 
 
-def read_source(settings: Settings, trees: SourceTrees, source: Source) -> tuple[str, Source]:
+def read_source(settings: Settings, trees: SourceTrees, source: Source, sent: bool = False) -> tuple[str, Source]:
     """The tree of a source, and the source with the commit or hash that was found."""
     if source.kind == "folder":
         place = Path(source.place).expanduser().resolve()
@@ -205,6 +222,12 @@ def read_source(settings: Settings, trees: SourceTrees, source: Source) -> tuple
     if source.kind == "revision":
         found = trees.read_revision(source.place, source.revision)
         return found.tree, replace(source, commit=found.commit)
+    if sent and source.kind == "archive":
+        # It was checked when it was sent (sent_kernels.py).
+        if tree := trees.archive(source.sha256):
+            return tree, source
+        what = f"no archive with the SHA-256 {source.sha256} was sent"
+        raise PlanError("reading the kernel's sources in", source.place, what, "send the archive first")
     archive = Path(source.place).expanduser() if source.kind == "archive" else archive_of(source.place)
     tree, sha256 = trees.read_archive(archive, source.sha256)
     return tree, replace(source, sha256=sha256)
@@ -230,7 +253,9 @@ def archive_of(version: str) -> Path:
     return Path(run_script([str(_SANDBOX / "fetch.sh"), row_of(version)[1]], "looking for the source of the kernel"))
 
 
-def apply_patches(trees: SourceTrees, tree: str, patches: Sequence[Path]) -> tuple[str, tuple[Patch, ...]]:
+def apply_patches(
+    trees: SourceTrees, tree: str, patches: Sequence[Path], left_s: Callable[[], float | None] = lambda: None
+) -> tuple[str, tuple[Patch, ...]]:
     """The tree with these patches, and what is known of each."""
     applied = []
     for patch in patches:
@@ -240,10 +265,23 @@ def apply_patches(trees: SourceTrees, tree: str, patches: Sequence[Path]) -> tup
             raise PlanError(
                 "applying the patch", str(patch), error.strerror or str(error), "name a file of a patch"
             ) from error
-        done = trees.apply(tree, patch)
+        done = trees.apply(tree, patch, longest_s=left_s())
         tree = done.tree
         applied.append(Patch(patch.name, sha256, done.offsets))
     return tree, tuple(applied)
+
+
+def config_lines(config: Sequence[str]) -> tuple[str, ...]:
+    """Lines of configuration as Kconfig writes them; PlanError for one that is none."""
+    return tuple(_config_line(line) for line in config)
+
+
+def is_sent(folder: Path) -> bool:
+    """Whether the built kernel in a folder of the cache was sent by an admin: its guests are confined."""
+    try:
+        return bool(json.loads((folder / "manifest.json").read_text()).get("sent"))
+    except FileNotFoundError:
+        return False
 
 
 def _config_line(line: str) -> str:

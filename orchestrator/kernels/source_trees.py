@@ -15,13 +15,16 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from longhaul.orchestrator.kernels.archives import NO_SPACE, Unpack, full_disk, unpack_archive
 from longhaul.orchestrator.kernels.patch_messages import offsets_of, reject_of
+from longhaul.orchestrator.kernels.tree_rules import check_entries
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, PlanError, remedy
-from longhaul.orchestrator.system.locks import locked
+from longhaul.orchestrator.system.locks import locked, locked_folder
 from longhaul.orchestrator.system.process import Ended, run_program
 
 # Git must not read the user's configuration: it can name programs, and change the content of files.
@@ -41,7 +44,9 @@ _SOURCES = (
     *(f"--exclude=/{name}" for name in ("*.[ao]", "*.patch", "*.orig", "*.rej", "linux", "vmlinux*", "System.map", "Module.symvers", "modules.*", "tags", "TAGS", "debian/")),
 )  # fmt: skip
 _ALL = 10**6
+_JUST_MADE_S = 60
 _REVISION = re.compile(r"[A-Za-z0-9_][\w./@{}^~+-]{0,199}")
+_RELEASE = re.compile(r"\d{1,4}(\.\d{1,5}){1,2}[\w.+~-]{0,40}", re.ASCII)
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)\s*=\s*(\S*)\s*$", re.MULTILINE)
 
 
@@ -96,7 +101,7 @@ class SourceTrees:
         self._check_linux(trees[1], attempting, str(folder))
         return trees[1]
 
-    def read_archive(self, archive: Path, sha256: str = "") -> tuple[str, str]:
+    def read_archive(self, archive: Path, sha256: str = "", unpack: Unpack = unpack_archive) -> tuple[str, str]:
         """(the tree of an archive, its SHA-256); PlanError if it is another one."""
         attempting = "reading the kernel's sources in"
         try:
@@ -108,19 +113,20 @@ class SourceTrees:
             ) from error
         if sha256 and found != sha256.lower():
             raise PlanError(attempting, archive.name, f"its SHA-256 is {found}", f"requested: {sha256}")
-        if tree := self._ref(f"archives/{found}"):
+        if tree := self.archive(found):
             return tree, found
         with self._scratch() as scratch:
             unpacked = scratch / "tree"
             unpacked.mkdir()
-            words = ["tar", "--extract", "--file", str(archive), "--directory", str(unpacked), "--strip-components=1"]
-            done = run_program(words, environment={"LC_ALL": "C"})
-            if done.returncode:
-                raise PlanError(attempting, archive.name, _last_line(done.stderr), "name a tar archive of Linux")
+            unpack(archive, unpacked)
             tree = self.read_folder(unpacked)
             self._index(str(unpacked.resolve())).unlink(missing_ok=True)
         self._set_ref(f"archives/{found}", tree)
         return tree, found
+
+    def archive(self, sha256: str) -> str:
+        """The tree of an archive that was read before; empty if none was."""
+        return self._ref(f"archives/{sha256}")
 
     def read_revision(self, repository: str, revision: str) -> Revision:
         """A revision of a repository: a folder or an address of Git."""
@@ -150,8 +156,11 @@ class SourceTrees:
         self._check_linux(tree, attempting, repository)
         return Revision(commit, tree, subject)
 
-    def apply(self, tree: str, patch: Path, *, ours: bool = False) -> Applied:
-        """The tree after a patch; PlanError with the file and the hunk that does not apply. `ours` fit as in build.sh: see _AS_PATCH."""
+    def apply(self, tree: str, patch: Path, *, ours: bool = False, longest_s: float | None = None) -> Applied:
+        """The tree after a patch; PlanError with the file and the hunk that does not apply. `ours` fit as in build.sh: see _AS_PATCH.
+
+        Git compares a hunk with every line of its file: a hostile one takes hours, unless `longest_s` ends it.
+        """
         attempting = "applying the patch"
         with self._scratch() as scratch:
             environment = {"GIT_INDEX_FILE": str(scratch / "index")}
@@ -164,7 +173,13 @@ class SourceTrees:
                 "--",
                 str(patch.resolve()),
             ]
-            done = self._run(*words, environment=environment)
+            try:
+                done = self._run(*words, environment=environment, longest_s=longest_s)
+            except TimeoutError:
+                what = "it was not applied in the time that the patches of a kernel may take"
+                raise PlanError(attempting, patch.name, what, "make its hunks smaller") from None
+            if NO_SPACE.encode() in done.stderr:
+                raise full_disk(attempting, patch.name)
             if done.returncode:
                 raise PlanError(
                     attempting,
@@ -174,6 +189,15 @@ class SourceTrees:
                 )
             after = self._git(attempting, patch.name, "write-tree", environment=environment).strip()
         return Applied(after, tuple(offsets_of(done.stderr.decode(errors="replace"))))
+
+    def check_entries(self, tree: str, attempting: str, subject: str, most_bytes: int) -> None:
+        """Check the files and links of a tree that an admin sent (tree_rules.py)."""
+        listing = self._git(attempting, subject, "ls-tree", "-r", "-l", "-z", tree)
+
+        def target_of(link: str) -> str:
+            return self._git(attempting, subject, "cat-file", "blob", link)
+
+        check_entries(listing, target_of, attempting, subject, most_bytes)
 
     def diff(self, before: str, after: str, *options: str) -> str:
         """The difference between two trees, as `git diff` prints it."""
@@ -196,7 +220,11 @@ class SourceTrees:
             )
         )
         numbers = [words.get(name, "") for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
-        return ".".join(number for number in numbers if number) + words.get("EXTRAVERSION", "")
+        found = ".".join(number for number in numbers if number) + words.get("EXTRAVERSION", "")
+        if not _RELEASE.fullmatch(found):
+            what = "its Makefile names no version of Linux"
+            raise PlanError("reading the kernel's sources in", f"tree {tree[:12]}", what, "name a tree of Linux")
+        return found
 
     def keep(self, name: str, tree: str) -> None:
         """Keep a tree under a name, for as long as the cache exists."""
@@ -265,7 +293,14 @@ class SourceTrees:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(dir=self._made(), prefix=".new-") as folder:
+        """A folder of this process alone, which holds its lock; one without a holder was left by a process that was killed."""
+        for left in self._made().glob(".new-*"):
+            with contextlib.suppress(OSError):
+                # One that is just being made has no holder yet.
+                if time.time() - left.stat().st_mtime > _JUST_MADE_S:
+                    with locked_folder(left):
+                        shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=".new-") as folder, locked_folder(Path(folder)):
             yield Path(folder)
 
     def _ref(self, name: str) -> str:
@@ -289,6 +324,8 @@ class SourceTrees:
             self._made()
         done = self._run(*words, environment=environment, question=question, cwd=cwd)
         if done.returncode:
+            if NO_SPACE.encode() in done.stderr:
+                raise full_disk(attempting, str(subject))
             what = _last_line(done.stderr) or f"git ended with {done.returncode}"
             raise BackendError(attempting, str(subject), what, "its sentence is git's")
         return done.stdout.decode(errors="surrogateescape")
@@ -299,9 +336,10 @@ class SourceTrees:
         environment: Mapping[str, str] | None = None,
         question: str = "",
         cwd: Path | None = None,
+        longest_s: float | None = None,
     ) -> Ended:
         place = ["--git-dir", str(self._store.resolve())]
-        return _run_git([*_OPTIONS, *place, *words], environment, question, cwd)
+        return _run_git([*_OPTIONS, *place, *words], environment, question, cwd, longest_s)
 
 
 def ask_git(attempting: str, repository: Path, *words: str, what: str = "", hint: str) -> str:
@@ -329,6 +367,7 @@ def _run_git(
     environment: Mapping[str, str] | None = None,
     question: str = "",
     folder: Path | None = None,
+    longest_s: float | None = None,
 ) -> Ended:
     given = question.encode(errors="surrogateescape")
     try:
@@ -338,7 +377,10 @@ def _run_git(
             without="GIT_",
             question=given,
             folder=folder,
+            longest_s=longest_s,
         )
+    except TimeoutError:
+        raise
     except OSError as error:
         raise BackendUnavailable("kernels of your own", [("git", "run apt-get install git")]) from error
 

@@ -12,6 +12,7 @@
     |   |-- RunCancelled         the run was cancelled                         exit 4
     |   |-- WorkerLost           its worker is gone                            exit 4
     |   |-- LeaseLost            another run has its hosts by now              exit 4
+    |   |-- DiskFull             the disk has no space left                    exit 4, HTTP 507
     |   `-- FidelityBroken       it ended, but its numbers cannot be believed  exit 4
     |-- TraceError           a trace cannot be read                            exit 4, HTTP 500
     |   `-- RunDamaged           a file of a kept run has changed              exit 4, HTTP 500
@@ -22,6 +23,7 @@
     |-- AuthError            the caller is unknown                             exit 2, HTTP 401
     |   `-- NotAllowed           the caller lacks a permission                 exit 2, HTTP 403
     |-- OverLimit            above a limit of the caller                       exit 2, HTTP 429
+    |-- TooLarge             larger than a service takes                       exit 2, HTTP 413
     |-- Conflict             it contradicts the database                       exit 2, HTTP 409
     |-- PackagesMissing      an extra of the program is not installed        exit 3, HTTP 503
     |-- ServiceUnavailable   another service does not respond                  exit 3, HTTP 503
@@ -210,6 +212,12 @@ class LeaseLost(BackendError):
     """Hosts of a run that is still running were leased to another run: this run is ended."""
 
 
+class DiskFull(BackendError):
+    """The disk has too little space left."""
+
+    http_status = 507
+
+
 class TraceError(LonghaulError):
     """A trace cannot be read."""
 
@@ -261,6 +269,13 @@ class OverLimit(LonghaulError):
     def __init__(self, attempting: str, subject: str, what: str, hint: str = "", retry_after_s: int = 0) -> None:
         super().__init__(attempting, subject, what, hint)
         self.retry_after_s = retry_after_s
+
+
+class TooLarge(LonghaulError):
+    """More than the service takes in one piece."""
+
+    exit_code = 2
+    http_status = 413
 
 
 class Conflict(LonghaulError):

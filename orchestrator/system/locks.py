@@ -36,6 +36,17 @@ def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[N
 
 
 @contextlib.contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder itself, which ends with the folder; BlockingIOError if another holder has it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
 def owned(file: Path) -> Iterator[Callable[[str], None]]:
     """Hold the lock of a file; calling the result writes a note for other processes.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,6 +22,7 @@ from longhaul.orchestrator.system.errors import BackendError
 _ANSWER_S = 30
 # Of a program's last line in an error.
 _LONGEST_LINE = 300
+_PR_SET_CHILD_SUBREAPER = 36
 # Starts a program that ends with this process.
 _DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
@@ -33,20 +37,25 @@ def run_program(
     without: str = "",
     question: bytes = b"",
     folder: Path | None = None,
+    longest_s: float | None = None,
 ) -> Ended:
-    """Run a program to its end, however long it takes, with `question` as its standard input; OSError if there is none.
+    """Run a program to its end, with `question` as its standard input; OSError if there is none, TimeoutError after `longest_s`.
 
     It has this process's variables, but none that begins with `without`, and those of `environment`.
     """
     inherited = {name: value for name, value in os.environ.items() if not (without and name.startswith(without))}
-    return subprocess.run(
-        list(argv),
-        input=question,
-        capture_output=True,
-        check=False,
-        cwd=folder,
-        env={**inherited, **(environment or {})},
-    )
+    try:
+        return subprocess.run(
+            list(argv),
+            input=question,
+            capture_output=True,
+            check=False,
+            cwd=folder,
+            env={**inherited, **(environment or {})},
+            timeout=longest_s,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(str(error)) from None
 
 
 def ask_program(argv: Sequence[str], attempting: str) -> str:
@@ -129,6 +138,113 @@ def run_untrusted(
         if child.returncode != 0:
             return Answer(None, _last_line(text, child.returncode), text)
         return Answer(_beginning(output, most_bytes), "", text)
+
+
+def run_watched(
+    argv: Sequence[str], *, longest_s: float, most_bytes: int, look: Callable[[str], None], every_s: float = 0.5
+) -> Answer:
+    """Run an untrusted program that takes long; its output and messages are one text, of which the last `most_bytes` are kept.
+
+    `look` gets that text at intervals, and ends the program by raising. However it ends, no process of it is left then, so that
+    the caller may read what it wrote. For a process that starts no other program meanwhile.
+    """
+    with _adopting():
+        return _watched(argv, longest_s, most_bytes, look, every_s)
+
+
+def _watched(
+    argv: Sequence[str], longest_s: float, most_bytes: int, look: Callable[[str], None], every_s: float
+) -> Answer:
+    try:
+        child = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Answer(None, f"{argv[0]}: {error.strerror}")
+    assert child.stdout is not None
+    until_s, last, is_open = time.monotonic() + longest_s, b"", True
+    try:
+        while (is_open or child.poll() is None) and time.monotonic() < until_s:
+            if not is_open:
+                # A program may close its output long before it ends.
+                time.sleep(every_s)
+            elif select.select([child.stdout], [], [], every_s)[0]:
+                piece = os.read(child.stdout.fileno(), 2**16)
+                is_open, last = bool(piece), (last + piece)[-most_bytes:]
+            look(printable(last))
+        code = child.poll()
+    finally:
+        _end_session(child)
+    text = printable(last)
+    if code is None:
+        return Answer(None, f"it was not done after {longest_s:g} s", text)
+    return Answer(last, "", text) if code == 0 else Answer(None, _last_line(text, code), text)
+
+
+@contextlib.contextmanager
+def streaming(argv: Sequence[str], question: IO[bytes]) -> Iterator[tuple[IO[bytes], Callable[[], str]]]:
+    """The output of an untrusted program, with this file as its standard input, as it comes, and a function that waits for its end and returns in one line why it failed, or "".
+
+    The program ends with the context.
+    """
+    with tempfile.TemporaryFile() as messages:
+        child = subprocess.Popen(
+            list(argv), stdin=question, stdout=subprocess.PIPE, stderr=messages, start_new_session=True
+        )
+        assert child.stdout is not None
+
+        def ending() -> str:
+            code = child.wait()
+            return _last_line(printable(_beginning(messages, 2**16)), code) if code else ""
+
+        try:
+            yield child.stdout, ending
+        finally:
+            _end_session(child)
+
+
+@contextlib.contextmanager
+def _adopting() -> Iterator[None]:
+    """Wait at the end for all new processes below this one.
+
+    The first process of a confined program is killed when the one that started it ends, and both take a while to die, with
+    all others of the program. They become children of this process, and its first process ends as the last.
+    """
+    set_option = ctypes.CDLL(None).prctl
+    before = _children()
+    set_option(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        while new := _children() - before:
+            for pid in new:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+        set_option(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _children() -> set[int]:
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            # After the name, which may have any character.
+            _, parent = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+            if int(parent) == os.getpid():
+                found.add(int(folder.name))
+    return found
+
+
+def _end_session(child: subprocess.Popen[bytes]) -> None:
+    """End a program with all that it started, and wait for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    if child.stdout is not None:
+        child.stdout.close()
 
 
 def _communicate(child: subprocess.Popen[bytes], question: str, longest_s: float) -> bool:

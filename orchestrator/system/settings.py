@@ -23,6 +23,13 @@ LONGHAUL_PREBUILT        off: the kernel, modules and       on
                          agent in wheels are not used
 LONGHAUL_KERNEL_TREES_MB most that build trees of kernels   16000
                          with a name take of the disk
+LONGHAUL_MOST_KERNELS    kernels that admins may have sent  20
+                         to the service
+LONGHAUL_KERNEL_UPLOAD_MB  most of one archive that they    512
+                         send
+LONGHAUL_KERNEL_BUILD_MB most that a sent kernel takes of   8000
+                         the disk, unpacked or being built
+LONGHAUL_KERNEL_BUILD_S  seconds that its build may take    7200
 LONGHAUL_KERNEL_SOURCES  folder with archives of kernel     Debian's mirror and archives
                          sources (docs/sandbox-kernel.md)
 LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
@@ -96,6 +103,11 @@ class Settings:
     prebuilt: bool = True
     # Build trees of kernels with a name, of some 2 GB each.
     kernel_trees_mb: int = 16_000
+    # Of kernels that admins send to the service: their number, an archive, the source unpacked or a build, and the time of a build.
+    most_kernels: int = 20
+    kernel_upload_mb: int = 512
+    kernel_build_mb: int = 8_000
+    kernel_build_s: int = 7_200
     # Whether a result is followed by a hint on what to do next.
     hints: bool = True
     database: str = ""
@@ -159,6 +171,10 @@ def load_settings() -> Settings:
         confinement=confinement,
         prebuilt=_switch(environment, "LONGHAUL_PREBUILT", default=True),
         kernel_trees_mb=_positive(environment, "LONGHAUL_KERNEL_TREES_MB", 16_000),
+        most_kernels=_positive(environment, "LONGHAUL_MOST_KERNELS", 20),
+        kernel_upload_mb=_positive(environment, "LONGHAUL_KERNEL_UPLOAD_MB", 512),
+        kernel_build_mb=_positive(environment, "LONGHAUL_KERNEL_BUILD_MB", 8_000),
+        kernel_build_s=_positive(environment, "LONGHAUL_KERNEL_BUILD_S", 7_200),
         hints=_switch(environment, "LONGHAUL_HINTS", default=True),
         database=environment.get("LONGHAUL_DATABASE", ""),
         dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),

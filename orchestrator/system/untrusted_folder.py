@@ -24,7 +24,9 @@ _LEAST_BYTES = 4096
 def hand_over(folder: Path) -> None:
     """Break hard links, and give everything to the unprivileged user where root runs code as that user."""
     for path in [*_everything(folder)]:
-        if path.is_file() and path.stat().st_nlink > 1:
+        # A link is not followed: it may lead to a file that the code must not read.
+        about = path.lstat()
+        if stat.S_ISREG(about.st_mode) and about.st_nlink > 1:
             copy = path.with_name(f".copy-{os.urandom(8).hex()}")
             shutil.copy2(path, copy)
             copy.rename(path)

@@ -258,6 +258,8 @@ def test_files_handed_over_cannot_be_written_through(tmp_path: Path) -> None:
     hand_over(folder)
     (folder / "linked").write_text("changed")
     assert outside.read_text() == "kept"
+    # Not a copy of what the code must not read.
+    assert (folder / "link").is_symlink()
     assert outside.stat().st_uid == os.geteuid()
 
 

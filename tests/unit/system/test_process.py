@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
+
 import pytest
 
 from longhaul.orchestrator.system import process
+from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError
-from longhaul.orchestrator.system.process import ask_program
+from longhaul.orchestrator.system.process import ask_program, run_watched
+from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.system.untrusted_folder import hand_over
+
+# Processes that let go of everything that they were given, and write.
+_WRITERS = """
+for number in 1 2 3 4 5 6 7 8; do
+    (exec <&- >&- 2>&-; exec setsid sh -c 'n=0; while :; do n=$((n + 1)); : > /build/$$-$n; rm -f /build/$$-$((n - 1)); done') &
+done
+sleep 0.1
+"""
 
 
 def test_a_successful_program_returns_its_output() -> None:
@@ -32,3 +47,29 @@ def test_the_error_of_a_program_is_its_last_message(
     with pytest.raises(BackendError) as found:
         ask_program(argv, "asking")
     assert (found.value.attempting, found.value.subject, found.value.what) == ("asking", argv[0], what)
+
+
+@pytest.mark.parametrize(
+    ("end", "problem"), [("exit 0", ""), ("exit 3", "it ended with 3"), ("sleep 60", "it was not done after 1 s")]
+)
+def test_nothing_of_a_watched_program_writes_after_its_end(end: str, problem: str, tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    build.mkdir()
+    hand_over(build)
+    settings = load_settings()
+    for _ in range(3):
+        command = confined(
+            ["/bin/sh", "-c", _WRITERS + end], View(writes={"/build": build}), Limits(60, 2**20, 64, 2**30), settings
+        )
+        answer = run_watched(command, longest_s=1, most_bytes=2**16, look=lambda text: None, every_s=0.1)
+        changed = build.stat().st_mtime_ns, sorted(os.listdir(build))
+        assert answer.problem == problem
+        time.sleep(0.2)
+        assert (build.stat().st_mtime_ns, sorted(os.listdir(build))) == changed
+
+
+def test_a_watched_program_leaves_other_children_alone(tmp_path: Path) -> None:
+    other = os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 0.5; exit 7"], os.environ)
+    answer = run_watched(["sh", "-c", "echo yes"], longest_s=60, most_bytes=2**16, look=lambda text: None)
+    assert answer.output == b"yes\n"
+    assert os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) == 7
