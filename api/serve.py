@@ -1,4 +1,4 @@
-"""`longhaul serve`: the API in this process, the dispatcher in another, and instructions for the first start.
+"""`longhaul serve`: the API in this process, the dispatcher and builds of kernels in others, and instructions for the first start.
 
 The dispatcher decodes traces and starts guests; as a thread here it would delay every request. It is started
 again when it ends, and ends with this process.
@@ -29,6 +29,7 @@ except ImportError:
 from longhaul.api.app import create_app
 from longhaul.api.http.protocol import Bounded
 from longhaul.api.static_page import BUILT
+from longhaul.orchestrator.execution.kernel_builder import keep_building
 from longhaul.orchestrator.system.errors import PlanError, ResultsError
 from longhaul.orchestrator.system.locks import owned
 from longhaul.orchestrator.system.logs import log_as_json
@@ -105,13 +106,16 @@ def _serve(bound: socket.socket, settings: Settings) -> int:
     dispatcher = threading.Thread(
         target=keep_going, args=(argv, stop, _LOG, "dispatcher"), name="dispatcher", daemon=True
     )
+    builder = threading.Thread(target=keep_building, args=(settings, stop, _LOG), name="kernel builder", daemon=True)
     dispatcher.start()
+    builder.start()
     try:
         _Server(config, app).run(sockets=[bound])
     finally:
         # Its guests end with it, and its runs return to the queue.
         stop.set()
         dispatcher.join()
+        builder.join()
     return 0
 
 

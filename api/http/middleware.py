@@ -30,11 +30,13 @@ _LOG = logging.getLogger("longhaul.api")
 _ACCESS = logging.getLogger("longhaul.access")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MOST_BODY_BYTES = 1024 * 1024
+# Of a kernel with its patches; archives have a setting.
+MOST_PATCHES_BYTES = 16 * 1024 * 1024
+_KERNELS, _ARCHIVES = f"{ROOT}/kernels", f"{ROOT}/kernel-archives"
 # Between two pieces of a body.
 _BODY_PATIENCE_S = 20.0
 # The status in logs and metrics of a request whose caller left before the response; it is never sent.
 _LEFT = 499
-_LARGEST = f"a request may have at most {MOST_BODY_BYTES // 1024} KiB"
 
 _SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 _LOGIN = f"{ROOT}/session"
@@ -62,12 +64,12 @@ class Requests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = _Request(scope, receive, send)
+        request = _Request(scope, receive, send, self._most_body_bytes(scope))
         try:
             if (wait_s := self._wait(request)) > 0:
                 await request.refuse(429, "Too Many Requests", f"try again in {wait_s:.0f} s", wait_s=wait_s)
-            elif request.length() > MOST_BODY_BYTES:
-                await request.refuse(413, "Content Too Large", _LARGEST)
+            elif request.length() > request.most_bytes:
+                await request.refuse(413, "Content Too Large", request.largest)
             else:
                 await self._app(request.scope, request.receive, request.send)
                 await request.end()
@@ -84,6 +86,11 @@ class Requests:
                 self._limits.failed(request.address)
             self._log(request)
             await self._audit(request)
+
+    def _most_body_bytes(self, scope: Scope) -> int:
+        if scope["method"] == "POST" and scope["path"] == _ARCHIVES:
+            return int(self._state.lab.settings.kernel_upload_mb) * 2**20
+        return MOST_PATCHES_BYTES if scope["method"] == "POST" and scope["path"] == _KERNELS else MOST_BODY_BYTES
 
     def _wait(self, request: _Request) -> float:
         """Known callers have their own rate, others that of their address, which is lower after invalid tokens."""
@@ -133,7 +140,8 @@ class Requests:
 class _Request:
     """One request and its response."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
         self.method: str = scope["method"]
         self.scope: Scope = {**scope, "method": "GET"} if self.method == "HEAD" else scope
         self.headers = Headers(scope=scope)
@@ -149,7 +157,12 @@ class _Request:
         self.made = ""
         self._receive, self._send = receive, send
         self._begun_s, self._first_s = time.monotonic(), 0.0
-        self._left_bytes, self._whole, self._over = MOST_BODY_BYTES, False, False
+        self._left_bytes, self._whole, self._over = most_bytes, False, False
+
+    @property
+    def largest(self) -> str:
+        """The sentence about a larger body."""
+        return f"a request may have at most {self.most_bytes // 1024} KiB"
 
     @property
     def answered(self) -> bool:
@@ -192,7 +205,7 @@ class _Request:
         self._left_bytes -= len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._left_bytes < 0:
-            raise HTTPException(413, _LARGEST)
+            raise HTTPException(413, self.largest)
         return message
 
     async def send(self, message: Message) -> None:

@@ -29,6 +29,7 @@ _TAGS = {
     "catalogue": "The names that an experiment may use.",
     "hosts": "Hosts that can be leased, and who holds them.",
     "modules": "Congestion controls: their state, trials, and user-supplied modules where the operator allows them.",
+    "kernels": "Kernels of guests: what they consist of, and those that admins send where the operator allows them.",
     "baselines": "The experiments with which later ones of the same name are compared, by branch.",
     "lab": "The run queue, workers, events and the state of the service.",
     "access": "Tokens, sessions of web pages, the log of changes.",
@@ -47,6 +48,7 @@ _WHY = {
     422: "A parameter or the body is not valid; `problems` has a line for each mistake.",
     429: "Too many requests, or a limit of the queue is reached; `Retry-After` states how long to wait where that helps.",
     500: "An internal error of the service.",
+    507: "The disk of the service has too little space.",
     503: "The database or another service is temporarily unreachable.",
 }
 _SOON: Json = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}

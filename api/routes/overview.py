@@ -1,4 +1,4 @@
-"""The lab: the run queue, workers, kernels and the state of the service."""
+"""The lab: the run queue, workers and the state of the service."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheHub, TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import ROOT
-from longhaul.api.schemas.lab import About, Change, Changes, Disk, Kernel, Queue, Share, Task, Worker
+from longhaul.api.schemas.lab import About, Change, Changes, Disk, Queue, Share, Task, Worker
 from longhaul.orchestrator.database import queue_view
 from longhaul.orchestrator.database.workers import Workers
-from longhaul.orchestrator.kernels.build import built_kernels
 
 router = APIRouter(route_class=Reading, tags=["lab"])
 
@@ -78,21 +77,6 @@ def read_changes(
             for row in rows
         ],
     )
-
-
-@router.get("/kernels", summary="List kernels", operation_id="list_kernels")
-def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
-    """The kernels of guests, and which of them are built here."""
-    return [
-        Kernel(
-            version=row["version"],
-            built=row["built"],
-            parts=row["parts"],
-            release=row.get("kernelrelease"),
-            hash=row.get("hash"),
-        )
-        for row in built_kernels(lab.settings)
-    ]
 
 
 @router.get("/about", summary="Read about the service", operation_id="read_about")

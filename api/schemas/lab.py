@@ -85,18 +85,6 @@ class Changes(Wire):
     items: list[Change] = Field(description="The changes, the oldest first.")
 
 
-class Kernel(Wire):
-    """A kernel of the sandbox: a version, or a name of `longhaul kernel add`."""
-
-    version: str
-    built: bool
-    parts: list[str] = Field(
-        default=[], description="For a kernel with a name: its source, patches and configuration, a line each."
-    )
-    release: str | None = Field(description="The kernel's release name.")
-    hash: str | None = Field(description="The hash of everything that it is built from.")
-
-
 class Trial(Wire):
     """The last trial of a congestion control: whether its module loads and works."""
 
@@ -134,7 +122,7 @@ class About(Wire):
     database: Literal["sqlite", "postgresql"]
     executor: Literal["slots", "dask"]
     jobs: int = Field(description="Runs at a time on this machine.")
-    user_code: bool = Field(description="Whether admins may send modules.")
+    user_code: bool = Field(description="Whether admins may send modules and kernels.")
     grafana: str | None = Field(description="The address of its dashboards.")
     prometheus: bool = Field(description="Whether samples of runs are sent to Prometheus.")
     export_lag_s: float

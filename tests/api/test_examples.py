@@ -11,6 +11,7 @@ import schemathesis
 
 from tests.support.operations import Operation, document, documented, ids_of
 from tests.support.service import ROOT, Service
+from tests.support.small_linux import packed
 
 CASES = [(operation, body) for operation in documented() for body in range(len(operation.bodies))]
 OPTIONS = [
@@ -20,6 +21,8 @@ OPTIONS = [
     for one in operation.openapi.get("parameters", [])
     if not one.get("required")
 ]
+# The name in the example.
+KERNEL = "with-etf"
 Preparation = Callable[[Service, httpx.Client, dict[str, str]], dict[str, str]]
 
 
@@ -59,6 +62,16 @@ def _a_run(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[s
     return {"runs.id": made["runs"][0].rpartition("/")[2]}
 
 
+def _no_kernel(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.delete(f"{ROOT}/kernels/{KERNEL}")
+    return {}
+
+
+def _a_kernel(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.post(f"{ROOT}/kernels", json={"name": KERNEL, "base": "6.12"})
+    return {"kernels.name": KERNEL}
+
+
 # What must be created or deleted before the example of an operation works.
 BEFORE: dict[str, Preparation] = {
     "cancel_experiment": _an_experiment,
@@ -68,12 +81,16 @@ BEFORE: dict[str, Preparation] = {
     "revoke_token": _a_token,
     "give_host_back": _a_lease,
     "read_baseline": _a_baseline,
+    "send_kernel": _no_kernel,
+    "delete_kernel": _a_kernel,
 }
 # Bodies that name existing things.
 BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
     "log_in": lambda service: {"token": service.tokens["read"]},
     "set_baseline": lambda service: {"experiment_id": service.experiment},
 }
+# Bodies that are files.
+FILES = {"send_kernel_archive": packed()}
 
 
 # Further query parameters of an example: a series of a flow needs the flow, one of a link another measure.
@@ -87,9 +104,10 @@ def reference() -> schemathesis.schemas.BaseSchema:
 
 @pytest.fixture(autouse=True, scope="module")
 def _cancel_experiments(service: Service) -> Iterator[None]:
-    """Cancel the experiments that the examples submitted."""
+    """Cancel the experiments and the build of a kernel that the examples submitted."""
     yield
     with service.client() as client:
+        client.delete(f"{ROOT}/kernels/{KERNEL}")
         for row in client.get(f"{ROOT}/experiments", params={"limit": 500}).json()["items"]:
             if row["status"] in ("queued", "running"):
                 client.post(f"{row['href']}/cancel")
@@ -113,6 +131,9 @@ def test_an_example_conforms_to_the_reference(
     request.url = request.url.copy_merge_params(MORE_PARAMETERS.get(operation.openapi["operationId"], {}))
     if fill := BODIES.get(operation.openapi["operationId"]):
         request = admin.build_request(operation.method, request.url, json=fill(service))
+    if content := FILES.get(operation.openapi["operationId"]):
+        headers = {"Content-Type": "application/octet-stream"}
+        request = admin.build_request(operation.method, request.url, content=content, headers=headers)
     with contextlib.closing(admin.send(request)) as answer:
         _check(reference, operation, answer)
 

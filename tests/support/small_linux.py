@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,6 +23,17 @@ def write_linux(folder: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     return folder
+
+
+def packed() -> bytes:
+    """An archive of these files, as from kernel.org."""
+    found = io.BytesIO()
+    with tarfile.open(fileobj=found, mode="w:xz") as archive:
+        for name, text in FILES.items():
+            member = tarfile.TarInfo(f"linux-6.12/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return found.getvalue()
 
 
 def commit(folder: Path, subject: str) -> str:
