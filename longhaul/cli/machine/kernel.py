@@ -28,6 +28,7 @@ from longhaul.cli.terminal.options import (
     TraceOption,
 )
 from longhaul.cli.terminal.output import show_rows
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
 from longhaul.orchestrator.system.errors import PlanError
 
 if TYPE_CHECKING:
@@ -79,12 +80,22 @@ class AddOptions:
         list[str] | None, typer.Option(metavar="LINE", help="A line of configuration more, as in CONFIG_NET_SCH_ETF=m.")
     ] = None
     replace: Annotated[bool, typer.Option("--replace", help="Replace the kernel that has this name.")] = False
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
     as_json: JsonOption = False
 
 
 @command(app, "add")
 def add(options: AddOptions) -> None:
-    """Give a name to a kernel of your own: a source, patches in order, and lines of configuration; `longhaul kernel build NAME` compiles it."""
+    """Give a name to a kernel of your own: a source, patches in order, and lines of configuration; `longhaul kernel build NAME` compiles it.
+
+    With --server, the service builds it at once: from --base or --archive, with the scope admin.
+    """
+    if server := server_of(options.server):
+        from longhaul.cli.machine.kernels_of_service import send
+
+        send(options, server)
+        return
     from longhaul.orchestrator.kernels import named_kernels
     from longhaul.orchestrator.kernels.build import known_kernels
     from longhaul.orchestrator.system.settings import load_settings
@@ -162,15 +173,23 @@ class RemoveOptions:
     """The options of `longhaul kernel remove`."""
 
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name of `longhaul kernel add`.")]
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
 
 
 @command(app, "remove")
 def remove_kernel(options: RemoveOptions) -> None:
-    """Forget the name of a kernel, with its build tree; kept runs can still be rerun on it."""
-    from longhaul.orchestrator.kernels.build_trees import remove
+    """Forget the name of a kernel, with its build tree; `longhaul rerun --original` still runs kept runs on it. With --server, a build that is running ends."""
+    if server := server_of(options.server):
+        from longhaul.cli.experiments.remote import open_client
+
+        with open_client(server, options.token_env) as client:
+            client.delete_kernel(options.name)
+        return
+    from longhaul.orchestrator.kernels.sent_kernels import remove_any
     from longhaul.orchestrator.system.settings import load_settings
 
-    remove(load_settings(), options.name)
+    remove_any(load_settings(), options.name)
 
 
 @dataclass(frozen=True)
@@ -311,12 +330,19 @@ class InfoOptions:
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="One kernel; by default all.", show_default=False)
     ] = None
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
     as_json: JsonOption = False
 
 
 @command(app, "info")
 def info(options: InfoOptions) -> None:
     """Show which kernels exist, which are built, and what each with a name consists of."""
+    if server := server_of(options.server):
+        from longhaul.cli.machine.kernels_of_service import show
+
+        show(options, server)
+        return
     from longhaul.orchestrator.kernels.build import find_kernels
     from longhaul.orchestrator.system.settings import load_settings
 

@@ -17,7 +17,13 @@ CLI = REPOSITORY / "longhaul/cli"
 
 
 def test_every_file_of_a_verb_is_a_command() -> None:
-    helpers = {"experiments/remote", "machine/capabilities", "machine/deploy", "machine/system_packages"}
+    helpers = {
+        "experiments/remote",
+        "machine/capabilities",
+        "machine/deploy",
+        "machine/kernels_of_service",
+        "machine/system_packages",
+    }
     files = {
         file.relative_to(CLI).with_suffix("").as_posix()
         for folder in ("experiments", "runs", "machine", "service")
