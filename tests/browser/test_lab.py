@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -197,3 +198,74 @@ def test_physical_hosts_fit_on_a_phone(browser: Browser, service: Service) -> No
         expect(visitor.page.get_by_text("hk", exact=True)).to_be_visible()
         assert visitor.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         visitor.pictures("lab-phone")
+
+
+PATCH = """\
+--- a/net/ipv4/tcp_cubic.c
++++ b/net/ipv4/tcp_cubic.c
+@@ -43,3 +43,3 @@
+ static int fast_convergence __read_mostly = 1;
+-static int beta __read_mostly = 717;	/* = 717/1024 (BICTCP_BETA_SCALE) */
++static int beta __read_mostly = 600;	/* = 717/1024 (BICTCP_BETA_SCALE) */
+ static int initial_ssthresh __read_mostly;
+"""
+# The first patch of a machine for a version reads all of its source.
+APPLIED_MS = 300_000
+
+
+def test_kernel_is_added_from_patches_or_an_archive_and_deleted(browser: Browser, tmp_path: Path) -> None:
+    with (
+        served(tmp_path / "home", LONGHAUL_USER_CODE="on") as taking,
+        Visitor.comes(browser, taking) as visitor,
+        taking.client() as client,
+    ):
+        page = visitor.page
+        visitor.logs_in("admin", "lab/modules")
+        form = page.get_by_role("region", name="New kernel")
+        add = form.get_by_role("button", name="Add kernel")
+        expect(add).to_be_disabled()
+        form.get_by_label("Name", exact=True).fill("test-sent-page")
+        for name, text in (
+            ("0002-wrong.patch", PATCH.replace("convergence", "divergence")),
+            ("0001-beta.patch", PATCH),
+        ):
+            (tmp_path / name).write_text(text)
+        patches = form.get_by_label("Patches")
+        patches.set_input_files([tmp_path / "0002-wrong.patch", tmp_path / "0001-beta.patch"])
+        expect(form).to_contain_text("0001-beta.patch, 0002-wrong.patch")
+        add.click()
+        expect(form.get_by_role("alert")).to_contain_text(
+            "0002-wrong.patch: hunk 1 of net/ipv4/tcp_cubic.c does not fit", timeout=APPLIED_MS
+        )
+        form.get_by_label("Source").select_option("an archive")
+        expect(add).to_be_disabled()
+        (tmp_path / "no.tar").write_text("x" * 2000)
+        form.get_by_label("Archive").set_input_files(tmp_path / "no.tar")
+        add.click()
+        expect(form.get_by_role("alert")).to_contain_text("no.tar: it is no tar archive")
+        form.get_by_label("Source").select_option("Linux 6.12")
+        patches.set_input_files([tmp_path / "0001-beta.patch"])
+        form.get_by_label("Configuration").fill("CONFIG_NET_SCH_ETF=m")
+        add.click()
+        row = page.get_by_role("table", name="Kernels").get_by_role("row").filter(has_text="test-sent-page")
+        expect(row).to_contain_text(re.compile("queued|building"), timeout=APPLIED_MS)
+        expect(row).to_contain_text(re.compile("copying|laying out|compiling"), timeout=APPLIED_MS)
+        row.get_by_text("test-sent-page").click()
+        expect(row).to_contain_text("Source: Linux 6.12 of kernel.lock")
+        expect(row).to_contain_text("Patch 0001-beta.patch")
+        expect(row).to_contain_text("CONFIG_NET_SCH_ETF=m")
+        visitor.pictures("lab-kernels")
+        row.get_by_role("button", name="Delete test-sent-page").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete test-sent-page").click()
+        expect(row).to_have_count(0, timeout=APPLIED_MS)
+        assert "test-sent-page" not in [kernel["version"] for kernel in client.get(f"{ROOT}/kernels").json()]
+
+
+def test_only_admins_of_a_service_that_takes_code_add_kernels(browser: Browser, service: Service) -> None:
+    with Visitor.comes(browser, service) as visitor:
+        visitor.logs_in("admin", "lab/modules")
+        expect(visitor.page.get_by_text("This service takes no kernels.")).to_be_visible()
+    with Visitor.comes(browser, service) as visitor:
+        visitor.logs_in("run", "lab/modules")
+        expect(visitor.page.get_by_role("table", name="Kernels")).to_be_visible()
+        expect(visitor.page.get_by_role("region", name="New kernel")).to_have_count(0)

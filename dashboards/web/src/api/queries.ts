@@ -7,6 +7,7 @@ import { connection, onReturn } from "./connection";
 import { Problem } from "./problem";
 
 const TRIES = 3;
+const BUILD_POLL_MS = 1500;
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -34,7 +35,20 @@ export function useCatalogue(): UseQueryResult<Record<string, unknown>, Error> {
   });
 }
 
-/** The kernels of kernel.lock, and those that were added with a name. */
+/** The kernels of kernel.lock, and those with a name; while one is being built, the list follows its progress. */
 export function useKernels(): UseQueryResult<Schemas["Kernel"][], Error> {
-  return useQuery({ queryKey: ["kernels"], queryFn: () => answered(api.GET("/api/v1/kernels")) });
+  return useQuery({
+    queryKey: ["kernels"],
+    queryFn: () => answered(api.GET("/api/v1/kernels")),
+    refetchInterval: (query) => (query.state.data?.some(isBeingBuilt) ? BUILD_POLL_MS : false),
+  });
+}
+
+function isBeingBuilt({ build }: Schemas["Kernel"]): boolean {
+  return build?.status === "queued" || build?.status === "building";
+}
+
+/** Whether experiments may name a kernel: of one whose build failed, only the error is left. */
+export function isThere({ build }: Schemas["Kernel"]): boolean {
+  return build?.status !== "failed";
 }

@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { idOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
-import { useKernels } from "../../api/queries";
+import { isThere, useKernels } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { isLive, listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
@@ -14,6 +14,7 @@ import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { ago } from "../../units";
+import { Kernels } from "./Kernels";
 import styles from "./Lab.module.css";
 
 type Module = Schemas["Module"];
@@ -43,16 +44,14 @@ export function Modules() {
         </p>
         <Table
           label="Congestion controls"
-          columns={columns(kernels.data)}
+          columns={columns(kernels.data.filter(isThere))}
           rows={modules.data}
           rowKey={(module) => module.cc}
           sort={view.sort}
           onSort={(sort) => setView({ sort })}
         />
       </Panel>
-      <Panel title="Kernels">
-        <Table label="Kernels" columns={KERNELS} rows={kernels.data} rowKey={(kernel) => kernel.version} />
-      </Panel>
+      <Kernels kernels={kernels.data} />
     </div>
   );
 }
@@ -154,36 +153,3 @@ function Trial({ module }: { module: Module }) {
     </span>
   );
 }
-
-/** A kernel's name, with what it consists of if it was added with a name. */
-function Parts({ kernel }: { kernel: Kernel }) {
-  if (kernel.parts.length === 0) return kernel.version;
-  return (
-    <details>
-      <summary>{kernel.version}</summary>
-      <ul>
-        {kernel.parts.map((part) => (
-          <li key={part}>{part}</li>
-        ))}
-      </ul>
-    </details>
-  );
-}
-
-const KERNELS: readonly Column<Kernel>[] = [
-  { key: "version", name: "Kernel", cell: (kernel) => <Parts kernel={kernel} /> },
-  {
-    key: "built",
-    name: "Status",
-    cell: (kernel) =>
-      kernel.built ? (
-        <Badge tone="good">built</Badge>
-      ) : (
-        <span className={styles.faint}>
-          not built: <code>longhaul kernel build {kernel.version}</code>
-        </span>
-      ),
-  },
-  { key: "release", name: "Release", cell: (kernel) => kernel.release ?? "–" },
-  { key: "hash", name: "Hash", cell: (kernel) => <code>{kernel.hash?.slice(0, 16) ?? "–"}</code> },
-];

@@ -1,12 +1,12 @@
 /** The experiment as a whole: its name, duration, repeats and kernel. */
-import { useKernels } from "../../../api/queries";
+import { isThere, useKernels } from "../../../api/queries";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 
 const MORE = ["seed", "aggregate", "sample", "start_jitter", "cc_era"] as const;
 
 export function RunSection() {
-  const kernels = useKernels().data ?? [];
+  const kernels = (useKernels().data ?? []).filter(isThere);
   return (
     <section className={styles.section} aria-labelledby="form-run">
       <h2 id="form-run">Experiment</h2>
