@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,6 +79,11 @@ def left(name: str) -> list[Path]:
     return [place for place in places if place.exists() or place.is_symlink()]
 
 
+def forget(kernel: dict[str, Any]) -> None:
+    """Delete what was built, so that the next test of it builds it again, and the cache does not grow."""
+    shutil.rmtree(load_settings().cache / "kernels" / kernel["hash"])
+
+
 def delete_all(service: Service) -> None:
     with service.client() as client:
         for kernel in client.get(KERNELS).json():
@@ -124,6 +130,7 @@ def test_a_sent_kernel_is_built_confined_runs_and_is_deleted(service: Service, a
     assert left("test-sent-patched") == []
     again = longhaul("rerun", "--original", runs["test-sent-patched"]["run"], home=service.home)
     assert (again.returncode, "identical" in again.stdout) == (0, True), again.stdout + again.stderr
+    forget(kernel)
 
 
 def test_a_build_sees_and_writes_nothing_of_the_machine(service: Service, admin: httpx.Client) -> None:
@@ -136,6 +143,8 @@ def test_a_build_sees_and_writes_nothing_of_the_machine(service: Service, admin:
     assert kernel["build"]["status"] == "done", kernel
     assert not (service.home / "escaped").exists()
     assert not Path("/tmp/longhaul-escaped").exists()
+    assert admin.delete(f"{KERNELS}/test-sent-hostile").status_code == 204
+    forget(kernel)
 
 
 @pytest.mark.parametrize(
@@ -230,3 +239,4 @@ def test_the_command_line_sends_an_archive(service: Service, tmp_path: Path) -> 
     on_service("kernel", "remove", "test-sent-archive")
     assert "test-sent-archive" not in on_service("kernel", "info")
     assert left("test-sent-archive") == []
+    forget(kernel)
