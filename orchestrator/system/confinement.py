@@ -125,7 +125,18 @@ def _check_sources(sources: Iterator[Path], command: Sequence[str], settings: Se
 
 def _as_other_user(view: View) -> tuple[list[str], View]:
     """For root: each source of the view at a path that the unprivileged user can reach, and the view with these sources."""
-    words = [_BWRAP, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    # Root without capabilities may not signal that user's processes: they die with their namespace.
+    words = [
+        _BWRAP,
+        "--unshare-pid",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+        "--cap-add",
+        "CAP_SETUID",
+        "--cap-add",
+        "CAP_SETGID",
+    ]
     words += ["--cap-add", "CAP_SETPCAP", "--ro-bind", "/usr", "/usr", *_links(), "--dir", "/tmp"]  # noqa: S108
     words += ["--dir", "/etc", *chain.from_iterable(("--ro-bind-try", one, one) for one in _SYSTEM_SEARCH)]
     # Its new /proc requires a complete one.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -73,3 +74,21 @@ def test_a_watched_program_leaves_other_children_alone(tmp_path: Path) -> None:
     answer = run_watched(["sh", "-c", "echo yes"], longest_s=60, most_bytes=2**16, look=lambda text: None)
     assert answer.output == b"yes\n"
     assert os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) == 7
+
+
+def test_a_confined_program_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
+    build = tmp_path / "build"
+    build.mkdir()
+    hand_over(build)
+    view, limits = View(writes={"/build": build}), Limits(60, 2**20, 64, 2**30)
+    program = ["/bin/sh", "-c", "while :; do echo >> /build/lines; sleep 0.05; done"]
+    command = confined(program, view, limits, load_settings())
+    first = os.posix_spawn(command[0], command, os.environ)
+    while not (build / "lines").exists():
+        time.sleep(0.05)
+    os.kill(first, signal.SIGKILL)
+    os.waitpid(first, 0)
+    time.sleep(0.5)
+    lines = (build / "lines").stat().st_size
+    time.sleep(0.5)
+    assert (build / "lines").stat().st_size == lines
