@@ -72,6 +72,9 @@ def remove(settings: Settings, name: str, *, tree: bool = True) -> None:
     if name not in names(settings):
         find(settings, name)
     with held(settings, name):
+        if name not in names(settings):
+            # Another process has removed it meanwhile.
+            return
         if tree:
             shutil.rmtree(_tree_folder(settings, name), ignore_errors=True)
         settings.kernel(name).unlink(missing_ok=True)

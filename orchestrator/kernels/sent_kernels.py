@@ -36,6 +36,7 @@ from longhaul.orchestrator.system.errors import (
     ErrorParts,
     LonghaulError,
     NotAllowed,
+    NotFound,
     OverLimit,
     PlanError,
     TooLarge,
@@ -292,8 +293,10 @@ def _is_finished_or_local(settings: Settings, name: str, record: SentBuild | Non
 
 
 def _forget(settings: Settings, name: str) -> None:
-    if name in named_kernels.names(settings) and named_kernels.find(settings, name).sent:
-        build_trees.remove(settings, name)
+    # A builder and a request may forget the same kernel at once.
+    with contextlib.suppress(NotFound):
+        if named_kernels.find(settings, name).sent:
+            build_trees.remove(settings, name)
 
 
 def _clear(settings: Settings) -> None:

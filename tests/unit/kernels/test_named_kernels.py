@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def test_a_kernel_has_a_source_patches_and_configuration(settings: Settings, lin
     assert not row["built"]
     assert any(line.startswith("patch: own.patch (") for line in row["parts"])
     build_trees.remove(settings, "mine")
+    assert named_kernels.names(settings) == []
+
+
+def test_two_processes_may_remove_a_kernel_at_once(settings: Settings, linux: Source) -> None:
+    named_kernels.add(settings, "mine", linux)
+    with ThreadPoolExecutor(2) as both:
+        with build_trees.held(settings, "mine"):
+            removals = [both.submit(build_trees.remove, settings, "mine") for _ in range(2)]
+            assert not wait(removals, timeout=0.5).done
+        assert [removal.result() for removal in removals] == [None, None]
     assert named_kernels.names(settings) == []
 
 
