@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -36,10 +37,10 @@ def patch(name: str, text: str) -> dict[str, str]:
 
 
 def makefile(line: str) -> dict[str, str]:
-    """A patch by which the build of net/ipv4 executes a line of shell."""
+    """A patch by which the build of net/ipv4 executes a line of shell; no earlier test has built the same kernel."""
     text = (
         "--- a/net/ipv4/Makefile\n+++ b/net/ipv4/Makefile\n@@ -1,2 +1,3 @@\n # SPDX-License-Identifier: GPL-2.0\n"
-        f"+$(shell {line})\n #\n"
+        f"+$(shell {line}) # {secrets.token_hex(8)}\n #\n"
     )
     return patch("0001-makefile.patch", text)
 
