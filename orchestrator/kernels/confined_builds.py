@@ -71,6 +71,11 @@ def build(settings: Settings, name: str, on_step: OnStep = lambda step: None) ->
         discard(work)
         try:
             folder = _compile(settings, trees, kernel, work, on_step)
+        except BackendError as error:
+            # Git and cp have sentences of their own for it.
+            if shutil.disk_usage(settings.cache).free < _FULL_BYTES:
+                raise full_disk(_BUILDING, name) from error
+            raise
         finally:
             discard(work)
         build_trees.write(settings, replace(kernel, hash=folder.name))
