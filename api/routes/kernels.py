@@ -17,6 +17,7 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.http.threads import in_long_thread
 from longhaul.api.lab import Lab
+from longhaul.api.redaction import Outward
 from longhaul.api.schemas.kernels import (
     FILE_NAME,
     SHA256,
@@ -73,7 +74,7 @@ def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
     rows = built_kernels(lab.settings)
     known = {row["version"] for row in rows}
     found = [_kernel(lab, row, builds.get(row["version"])) for row in rows]
-    return found + [_failed(one) for name, one in builds.items() if name not in known]
+    return found + [_failed(lab, one) for name, one in builds.items() if name not in known]
 
 
 @router.get("/kernels/{name}", summary="Read a kernel", operation_id="read_kernel")
@@ -85,7 +86,7 @@ def read(name: KernelName, lab: TheLab, caller: Reader) -> Kernel:
     except NotFound:
         if record is None:
             raise
-        return _failed(record)
+        return _failed(lab, record)
     return _kernel(lab, row, record)
 
 
@@ -184,17 +185,17 @@ def _kernel(lab: Lab, row: dict[str, Any], record: SentBuild | None) -> Kernel:
     )
     if not row["parts"]:
         return found
-    return _with_parts(found, named_kernels.find(lab.settings, row["version"]), record)
+    return _with_parts(lab, found, named_kernels.find(lab.settings, row["version"]), record)
 
 
-def _failed(record: SentBuild) -> Kernel:
+def _failed(lab: Lab, record: SentBuild) -> Kernel:
     """A kernel whose build failed: only its record is left."""
     kernel = named_kernels.kernel_of(record.parts)
     found = Kernel(version=record.name, built=False, parts=[*kernel.lines()], release=None, hash=None)
-    return _with_parts(found, kernel, record)
+    return _with_parts(lab, found, kernel, record)
 
 
-def _with_parts(found: Kernel, kernel: NamedKernel, record: SentBuild | None) -> Kernel:
+def _with_parts(lab: Lab, found: Kernel, kernel: NamedKernel, record: SentBuild | None) -> Kernel:
     source = kernel.source
     return found.model_copy(
         update={
@@ -206,11 +207,14 @@ def _with_parts(found: Kernel, kernel: NamedKernel, record: SentBuild | None) ->
                 KernelPatch(name=one.name, sha256=one.sha256, offsets=list(one.offsets)) for one in kernel.patches
             ],
             "config": list(kernel.config),
-            "build": record and _build(record),
+            "build": record and _build(lab, record),
         }
     )
 
 
-def _build(record: SentBuild) -> KernelBuild:
+def _build(lab: Lab, record: SentBuild) -> KernelBuild:
     fields = {name: getattr(record, name) for name in KernelBuild.model_fields.keys() - {"error"}}
-    return KernelBuild(**fields, error=KernelError(**record.error) if record.error else None)
+    if record.error is None:
+        return KernelBuild(**fields, error=None)
+    text = Outward(lab).text
+    return KernelBuild(**fields, error=KernelError(**{name: text(str(part)) for name, part in record.error.items()}))

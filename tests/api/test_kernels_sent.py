@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import pytest
 
 from longhaul.orchestrator.kernels import named_kernels
 from longhaul.orchestrator.kernels.named_kernels import Source
-from longhaul.orchestrator.system.errors import LonghaulError, NotAllowed, NotFound, PlanError
+from longhaul.orchestrator.kernels.sent_kernels import SentBuild
+from longhaul.orchestrator.system.errors import BackendError, LonghaulError, NotAllowed, NotFound, PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from tests.api.hostile import PROBLEM
 from tests.support.command import longhaul
@@ -275,6 +277,30 @@ def test_only_sent_kernels_are_deleted(service: Service, admin: httpx.Client, tm
     local = admin.get(f"{KERNELS}/local").json()
     assert (local["origin"], local["source"]["kind"], local["build"]) == ("machine", "folder", None)
     assert admin.get(f"{KERNELS}/6.12").json()["origin"] == "kernel.lock"
+
+
+def test_the_error_of_a_build_names_no_folder_of_the_machine(
+    sent: dict[str, str], service: Service, admin: httpx.Client
+) -> None:
+    cache = Path(service.settings["LONGHAUL_CACHE"])
+    source = {"kind": "archive", "place": sent["name"], "revision": "", "commit": "", "sha256": sent["sha256"]}
+    parts = {
+        "name": "broken",
+        "source": source,
+        "release": "6.12.34-rc1",
+        "tree": "1" * 40,
+        "patches": [],
+        "config": [],
+    }
+    error = BackendError("laying out the kernel's sources in", f"{cache}/kernels", "Input/output error", "see the disk")
+    record = SentBuild("1", "broken", "first", "failed", "2026-01-01T00:00:00+00:00", parts, error=error.as_dict())
+    file = cache / "kernels/sent/broken.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(record)))
+    for kernel in (admin.get(f"{KERNELS}/broken").json(), admin.get(KERNELS).json()[-1]):
+        assert kernel["build"]["error"]["subject"] == "LONGHAUL_CACHE/kernels"
+    assert admin.delete(f"{KERNELS}/broken").status_code == 204
+    assert admin.get(f"{KERNELS}/broken").status_code == 404
 
 
 @pytest.mark.parametrize("scope", SCOPES[:-1])
