@@ -10,6 +10,7 @@ from longhaul.orchestrator.plan.qdiscs import CLSACT, DUALPI2, ECT1, marks
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
+from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_DUPTHRESH
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size, parse_share
 
@@ -33,6 +34,7 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _phases(run)
     yield from _transfers(run, experiment)
     yield from _ecn(run, experiment)
+    yield from _recovery(run, experiment)
     yield from _controls(experiment)
     yield from _fragments(run)
     if run.clock == "real":
@@ -219,6 +221,12 @@ def _scalable(run: Run, flow: Flow) -> bool:
     """Whether packets of a flow may carry ECT(1): a control of the user's may send it."""
     remarked = {end.node for end in run.ends if any(qdisc.kind == CLSACT for qdisc in end.qdiscs)}
     return flow.options.ect == ECT1 or flow.from_node in remarked or any(module.source for module in run.modules)
+
+
+def _recovery(run: Run, experiment: Experiment) -> Iterator[str]:
+    for flow in experiment.flows:
+        if run.kernel in KERNELS_WITHOUT_DUPTHRESH and flow.recovery == "dupthresh" and flow.sack:
+            yield f"flow {flow.name}: recovery: dupthresh is the same as rack on kernel {run.kernel}, which counts no duplicates where SACK is on (docs/kernels.md); kernel 6.12 counts them"
 
 
 def _controls(experiment: Experiment) -> Iterator[str]:

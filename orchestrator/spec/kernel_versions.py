@@ -12,6 +12,8 @@ DEBUG_KERNELS = ("6.12-debug",)
 KERNELS = (*ORDINARY_KERNELS, *FURTHER_KERNELS, *DEBUG_KERNELS)
 # Releases before 6.17 have no dualpi2, and before 6.19 no accurate ECN. A kernel with a name is not judged by it.
 KERNELS_WITHOUT_L4S = ("5.10", "6.1", "6.12", *DEBUG_KERNELS)
+# From 6.17 on, TCP with SACK finds losses by time only, whatever net.ipv4.tcp_recovery says (docs/kernels.md).
+KERNELS_WITHOUT_DUPTHRESH = ("7.3",)
 # A kernel of the user's (kernels/named_kernels.py).
 KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
 # Also a pattern of browsers, which know no escaped hyphen.

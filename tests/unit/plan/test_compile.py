@@ -182,6 +182,10 @@ def test_seeds_only_move_the_starts_of_a_plain_run() -> None:
             {"flows": [{"name": "near", "cc": "reno"}, {"name": "far", "cc": "reno", "rtt": "80 ms"}]},
             "a matter of phase",
         ),
+        (
+            {"kernel": "7.3", "flows": [{"name": "app", "cc": "reno", "recovery": "dupthresh"}]},
+            "flow app: recovery: dupthresh is the same as rack on kernel 7.3",
+        ),
     ],
 )
 def test_oddities_are_noted(changes: dict[str, Any], note: str) -> None:
@@ -238,6 +242,14 @@ def test_a_plan_draws_the_numbers_of_the_experiment_not_those_of_its_topology() 
 
 def test_a_sound_experiment_has_no_notes() -> None:
     assert compile_plan(parse_experiment(BASE | {"duration": "60 s", "warmup": "10 s"})).lint == ()
+
+
+def test_only_kernels_without_dupthresh_have_its_note() -> None:
+    def lint(kernel: str, **options: object) -> tuple[str, ...]:
+        flows = [{"name": "app", "cc": "reno", "recovery": "dupthresh", **options}]
+        return compile_plan(parse_experiment(BASE | {"kernel": kernel, "flows": flows, "duration": "60 s"})).lint
+
+    assert not [note for note in (*lint("6.12"), *lint("7.3", sack=False)) if "dupthresh" in note]
 
 
 def test_a_plan_for_people_shows_every_resolved_number() -> None:
