@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ _FOLDERS = (
     "/usr/local/bin", "/usr/local/sbin", "/usr/local/etc", "/usr/local/libexec",
     "/var/lib/longhaul", "/run/longhaul",
 )  # fmt: skip
+# Folders of units besides /etc; which of them are enabled or masked are links in /etc and /run. `systemctl list-unit-files` takes
+# up to half a minute on a busy host, and then its bus gives up.
+_UNITS = ("/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/run/systemd/generator")
 _SYSCTLS = ("net/core", "net/ipv4")
 # They change at every read, or are counters.
 _FICKLE = {"net.ipv4.tcp_fastopen_key"}
@@ -53,6 +57,11 @@ def answer(*words: str) -> str:
         return ""
 
 
+def listing(*words: str) -> str:
+    """The same, with empty output only if this host does not have the program: a listing that failed is not an empty one."""
+    return run(*words) if shutil.which(words[0]) else ""
+
+
 def sysctl_file(name: str) -> Path:
     """The file of a kernel setting."""
     return Path("/proc/sys") / name.replace(".", "/")
@@ -73,7 +82,9 @@ def read_offloads(device: str) -> dict[str, str]:
 
 def read_qdiscs(device: str = "") -> list[dict[str, Any]]:
     """The queues from `tc -j` without counters; the kernel's defaults have the handle 0."""
-    listed = answer("tc", "-j", "qdisc", "show", *(("dev", device) if device else ()))
+    show = ("tc", "-j", "qdisc", "show")
+    # A card that is gone has none.
+    listed = answer(*show, "dev", device) if device else listing(*show)
     return [{key: one[key] for key in sorted(one) if key != "refcnt"} for one in json.loads(listed or "[]")]
 
 
@@ -97,13 +108,13 @@ def snapshot() -> dict[str, Any]:
         "qdiscs": read_qdiscs(),
         "offloads": {device: read_offloads(device) for device in devices},
         "modules": loaded_modules(),
-        "files": _files([*_FOLDERS, f"/lib/modules/{release}/updates", f"/lib/modules/{release}/extra"]),
+        "files": _files((*_FOLDERS, f"/lib/modules/{release}/updates", f"/lib/modules/{release}/extra")),
         "sources": sorted(
             str(path) for place in ("/usr/src", "/var/lib/dkms") for path in Path(place).glob("longhaul*")
         ),
         "known_modules": _digest(Path(f"/lib/modules/{release}/modules.dep")),
         "packages": _packages(),
-        "units": sorted(answer("systemctl", "list-unit-files", "--no-legend", "--no-pager").splitlines()),
+        "units": _files(_UNITS),
         "users": {file: _digest(Path(file)) for file in ("/etc/passwd", "/etc/group")},
         "listening": _listening(),
         "programs": _programs(),
@@ -120,7 +131,7 @@ def _sysctls() -> dict[str, str]:
     return found
 
 
-def _files(folders: list[str]) -> dict[str, str]:
+def _files(folders: tuple[str, ...]) -> dict[str, str]:
     return {
         str(path): (f"-> {os.readlink(path)}" if path.is_symlink() else _digest(path))
         for folder in folders
@@ -137,8 +148,8 @@ def _digest(path: Path) -> str:
 
 
 def _packages() -> list[str]:
-    debian = answer("dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package} ${Version}\\n")
-    return sorted((debian or answer("rpm", "-qa")).splitlines())
+    debian = listing("dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package} ${Version}\\n")
+    return sorted((debian or listing("rpm", "-qa")).splitlines())
 
 
 def _listening() -> list[str]:

@@ -110,3 +110,16 @@ def test_a_queue_that_is_restored_already_is_accepted(tmp_path: Path, monkeypatc
     restoring = _library("longhaul_restore", monkeypatch, **host)["Restoring"](record, check=False)
     restoring.settings()
     assert (restoring.done, restoring.kept) == ([], [])
+
+
+def test_a_listing_that_fails_is_an_error_and_not_an_empty_listing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert HOST["read_qdiscs"]() == []
+    program = tmp_path / "tc"
+    program.write_text("#!/bin/sh\necho 'Connection timed out' >&2; exit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(HOST["Refused"], match="`tc -j qdisc show`: Connection timed out"):
+        HOST["read_qdiscs"]()
+    assert HOST["read_qdiscs"]("vec1") == []
