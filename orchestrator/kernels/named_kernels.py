@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.plan.run_document import KernelParts
-from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME
+from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME, KERNEL_NAME_RULE
 from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest, remedy
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.locks import making
@@ -28,6 +28,7 @@ from longhaul.orchestrator.system.process import run_script
 from longhaul.orchestrator.system.settings import Settings
 
 _SANDBOX = KMOD / "sandbox"
+_VIRTUAL_TIME = "CONFIG_UML_TIME_TRAVEL_SUPPORT"
 _NAME = re.compile(KERNEL_NAME)
 _CONFIG_LINE = re.compile(r"(CONFIG_[A-Za-z0-9_]+)=(y|m|n|-?\d+|0x[0-9a-fA-F]+|\"[^\"\\\n]*\")")
 _CONFIG_OFF = re.compile(r"# (CONFIG_[A-Za-z0-9_]+) is not set")
@@ -159,8 +160,7 @@ def add(
     """
     attempting = "adding the kernel"
     if not _NAME.fullmatch(name):
-        what = "a name has up to 40 lower-case letters, digits, dots, dashes and underscores, and begins with a letter"
-        raise PlanError(attempting, name, what, "choose another name")
+        raise PlanError(attempting, name, KERNEL_NAME_RULE, "choose another name")
     if name in taken:
         raise PlanError(attempting, name, "kernel.lock has a kernel with this name", "choose another name")
     if not again and name in names(settings):
@@ -272,8 +272,13 @@ def apply_patches(
 
 
 def config_lines(config: Sequence[str]) -> tuple[str, ...]:
-    """Lines of configuration as Kconfig writes them; PlanError for one that is none."""
-    return tuple(_config_line(line) for line in config)
+    """Lines of configuration as Kconfig writes them; PlanError for one that is none, or without which guests have no virtual time."""
+    lines = tuple(_config_line(line) for line in config)
+    for line in lines:
+        if _VIRTUAL_TIME in line and line != f"{_VIRTUAL_TIME}=y":
+            what = "a guest without time travel runs in real time, and its numbers are those of the machine"
+            raise PlanError("reading the configuration", line, what, "leave this line out")
+    return lines
 
 
 def is_sent(folder: Path) -> bool:

@@ -16,6 +16,9 @@ KERNELS_WITHOUT_L4S = ("5.10", "6.1", "6.12", *DEBUG_KERNELS)
 KERNELS_WITHOUT_DUPTHRESH = ("7.3",)
 # A kernel of the user's (kernels/named_kernels.py).
 KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
+KERNEL_NAME_RULE = (
+    "a name has up to 40 lower-case letters, digits, dots, dashes and underscores, and begins with a letter"
+)
 # Also a pattern of browsers, which know no escaped hyphen.
 KERNEL_PATTERN = f"^({'|'.join(version.replace('.', '[.]') for version in KERNELS)}|{KERNEL_NAME})$"
 KernelName = matching(KERNEL_PATTERN, KERNELS, f"one of {', '.join(KERNELS)}, or a name of `longhaul kernel add`")

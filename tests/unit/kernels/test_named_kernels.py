@@ -89,6 +89,14 @@ def test_lines_of_configuration_that_are_none(line: str, settings: Settings, lin
     assert named_kernels.names(settings) == []
 
 
+@pytest.mark.parametrize("line", ["CONFIG_UML_TIME_TRAVEL_SUPPORT=n", "# CONFIG_UML_TIME_TRAVEL_SUPPORT is not set"])
+def test_no_line_of_configuration_takes_the_virtual_time_away(line: str, settings: Settings, linux: Source) -> None:
+    with pytest.raises(PlanError, match="a guest without time travel runs in real time"):
+        named_kernels.add(settings, "mine", linux, config=[line])
+    assert named_kernels.names(settings) == []
+    named_kernels.add(settings, "mine", linux, config=["CONFIG_UML_TIME_TRAVEL_SUPPORT=y"])
+
+
 def test_what_fails_leaves_nothing_and_names_the_known_kernels(
     settings: Settings, linux: Source, tmp_path: Path
 ) -> None:
