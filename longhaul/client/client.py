@@ -45,6 +45,7 @@ from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.traces import ServiceTraces
 from longhaul.orchestrator.live.live_series import LiveEvent
 from longhaul.orchestrator.results.seals import manifest_of
+from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME_RULE
 from longhaul.orchestrator.system.errors import BackendError, PlanError, ResultsError, error_of_parts
 from longhaul.results.comparison import Comparison
 from longhaul.results.result import Result
@@ -278,6 +279,8 @@ class Client:
             asked = NewKernel(name=name, base=base, archive=sent, patches=texts, config=list(config))
         except ValidationError as error:
             first = error.errors()[0]
+            if first["loc"] == ("name",):
+                raise PlanError("adding the kernel", name, KERNEL_NAME_RULE, "choose another name") from None
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise PlanError("sending the kernel", name, what, "see docs/own-kernels.md") from error
         answer = self._connection.ask("POST", f"{ROOT}/kernels", repeatable=False, json=asked.model_dump())
@@ -354,7 +357,7 @@ def _file_name(file: Path) -> str:
 
 def _text(patch: Path) -> str:
     try:
-        return patch.read_bytes().decode()
+        text = patch.read_bytes().decode()
     except OSError as error:
         raise PlanError(
             "sending the patch", str(patch), error.strerror or str(error), "name a file of a patch"
@@ -362,6 +365,9 @@ def _text(patch: Path) -> str:
     except UnicodeDecodeError:
         hint = "send an archive with it instead"
         raise PlanError("sending the patch", str(patch), "it is not UTF-8 text", hint) from None
+    if not text.strip():
+        raise PlanError("sending the patch", str(patch), "the file is empty", "name a file of a patch")
+    return text
 
 
 def _without_none(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ def reject_of(messages: str, patch: Path) -> str:
     if match := _FAILED.search(messages):
         name, line = match.groups()
         return f"hunk {_hunk(patch, name, line)} of {name} does not fit, at line {line}"
+    if not patch.read_bytes().strip():
+        return "the file is empty"
     errors = [line.removeprefix("error: ") for line in messages.splitlines() if line.startswith("error: ")]
     return errors[0] if errors else "it is not a patch"
 

@@ -185,7 +185,7 @@ class SourceTrees:
                     attempting,
                     patch.name,
                     reject_of(done.stderr.decode(errors="replace"), patch),
-                    "rebase it to this source",
+                    "make it for this source, as `git diff` or `git format-patch` writes it",
                 )
             after = self._git(attempting, patch.name, "write-tree", environment=environment).strip()
         return Applied(after, tuple(offsets_of(done.stderr.decode(errors="replace"))))

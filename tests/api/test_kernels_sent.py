@@ -359,8 +359,13 @@ def test_the_client_sends_files_and_names_the_first_mistake(service: Service, tm
             client.send_kernel("mine", archive=packed, patches=[patch])
         with pytest.raises(PlanError, match="its SHA-256 is"):
             client.send_kernel("mine", archive=packed, sha256="0" * 64)
-        with pytest.raises(PlanError, match="name"):
+        with pytest.raises(PlanError, match="adding the kernel Mine: a name has up to 40 lower-case letters"):
             client.send_kernel("Mine", base="6.12")
+        with pytest.raises(PlanError, match="a guest without time travel runs in real time"):
+            client.send_kernel("mine", archive=packed, config=["CONFIG_UML_TIME_TRAVEL_SUPPORT=n"])
+        patch.write_bytes(b"\n")
+        with pytest.raises(PlanError, match="0001.patch: the file is empty; name a file of a patch"):
+            client.send_kernel("mine", archive=packed, patches=[patch])
         patch.write_bytes(b"\xff")
         with pytest.raises(PlanError, match="it is not UTF-8 text"):
             client.send_kernel("mine", archive=packed, patches=[patch])
