@@ -112,7 +112,7 @@ def test_losses_come_in_bursts(finish: Runner) -> None:
     done = finish(
         path={"bandwidth": "1 Gbit/s", "rtt": "10 ms", "burst": burst},
         flows=[{"name": "probe", "udp": "40 Mbit/s"}],
-        duration="50 s",
+        duration="100 s",
     )
     sent = done.facts["flows"][0]["packets_sent"]
     lost = done.trace.drops[done.trace.drops["state"] == DROP_RANDOM]
