@@ -41,8 +41,10 @@ def test_growth_below_the_low_window_is_renos(unhindered: Finished) -> None:
     begin_s, end_s = seconds(acks)[small][[0, -1]]
     assert end_s - begin_s > 0.5
     assert growth(unhindered.trace, float(begin_s), float(end_s)) == pytest.approx(1.0, abs=0.15)
-    # The last ACK of a window below 37 may end the round trip in which the count begins.
-    assert module_state(unhindered.trace, float(end_s) - 0.1).rttcnt == 0
+    # dwnd stays as the losses left it. The last ACK of a window below 37 may end the round trip in which it begins to grow.
+    left = module_state(unhindered.trace, float(begin_s)).rttcnt
+    assert left <= 2
+    assert module_state(unhindered.trace, float(end_s) - 0.1).rttcnt == left
 
 
 def test_the_window_rests_while_some_segments_wait(finish: Runner) -> None:
