@@ -36,6 +36,10 @@ def patch(name: str, text: str) -> dict[str, str]:
     return {"name": name, "text": text}
 
 
+# Three gigabytes.
+_FILL = "head -c 1G /dev/zero | tee /build/one /build/two >/build/three"
+
+
 def makefile(line: str) -> dict[str, str]:
     """A patch by which the build of net/ipv4 executes a line of shell; no earlier test has built the same kernel."""
     text = (
@@ -205,21 +209,39 @@ def test_a_killed_build_begins_again_and_a_deleted_one_ends(service: Service, ad
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "sentence"),
+    ("limit", "value", "line", "sentence"),
     [
-        ("LONGHAUL_KERNEL_BUILD_S", "2", "it was not done after 2 s"),
-        ("LONGHAUL_KERNEL_BUILD_MB", "100", "takes more than 100 MiB of the disk"),
+        ("LONGHAUL_KERNEL_BUILD_S", "2", "sleep 30", "it was not done after 2 s"),
+        ("LONGHAUL_KERNEL_BUILD_MB", "3000", f"{_FILL}; sleep 30", "takes more than 3000 MiB of the disk"),
     ],
 )
-def test_a_build_above_a_limit_ends(limit: str, value: str, sentence: str, tmp_path: Path) -> None:
-    with served(tmp_path / "home", 0, LONGHAUL_USER_CODE="on", **{limit: value}) as limited:
+def test_a_build_above_a_limit_ends(
+    limit: str, value: str, line: str, sentence: str, service: Service, tmp_path: Path
+) -> None:
+    # Services with one cache build each other's kernels.
+    with service.away(), served(tmp_path / "home", 0, LONGHAUL_USER_CODE="on", **{limit: value}) as limited:
+        try:
+            with limited.client() as client:
+                asked = {"name": "test-sent-limited", "base": "6.12", "patches": [makefile(line)]}
+                made = client.post(KERNELS, json=asked)
+                assert made.status_code == 201, made.text
+                kernel = wait(client, "test-sent-limited", ended)
+            assert kernel["build"]["error"], kernel
+            assert sentence in kernel["build"]["error"]["what"], kernel
+            assert left("test-sent-limited") == []
+        finally:
+            delete_all(limited)
+
+
+def test_a_source_above_the_limit_of_builds_is_refused(tmp_path: Path) -> None:
+    with served(tmp_path / "home", 0, LONGHAUL_USER_CODE="on", LONGHAUL_KERNEL_BUILD_MB="100") as limited:
         with limited.client() as client:
-            asked = {"name": "test-sent-limited", "base": "6.12", "patches": [makefile("sleep 30")]}
-            assert client.post(KERNELS, json=asked).status_code == 201
-            kernel = wait(client, "test-sent-limited", ended)
-        assert sentence in kernel["build"]["error"]["what"], kernel
+            made = client.post(
+                KERNELS, json={"name": "test-sent-limited", "base": "6.12", "patches": [makefile("true")]}
+            )
+        assert made.status_code == 413, made.text
+        assert "its files have more than 100 MiB (LONGHAUL_KERNEL_BUILD_MB)" in made.text
         assert left("test-sent-limited") == []
-        delete_all(limited)
 
 
 def test_the_command_line_sends_an_archive(service: Service, tmp_path: Path) -> None:
