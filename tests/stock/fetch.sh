@@ -98,15 +98,18 @@ sed -i -e "s#^include /usr/src/#include ../#" -e 's#^KBUILD_OUTPUT=/.*#KBUILD_OU
 	"$work/out/headers/usr/src/linux-headers-$release/Makefile"
 ln -s "headers/usr/src/linux-headers-$release" "$work/out/build"
 
-# Tools of a later Debian need its C library, which the machine may lack: they get one of their own.
+# Tools of another Debian need its libraries, which the machine may lack: they get their own. Their names differ from one to another.
 lacks_library() { ! ldd "$1" >"$work/needs" 2>&1 || grep -q 'not found' "$work/needs"; }
 libraries=$work/out/headers/libraries
 find "$work/out/headers" -type f -perm -u+x -print0 | while IFS= read -r -d '' tool; do
 	[ "$(head -c 4 "$tool" | tail -c 3)" = ELF ] && lacks_library "$tool" || continue
 	if [ ! -e "$libraries" ]; then
 		mkdir -p "$work/libraries" "$libraries"
-		(cd "$work/libraries" && apt-get download -q -o APT::Sandbox::User=root libc6 libelf1t64 zlib1g libzstd1 >"$work/log" 2>&1) ||
-			{ tail -n 3 "$work/log" >&2; die "apt-get could not download the C library of its tools; its last lines are above"; }
+		# Those of this machine count as not installed: apt would prefer them.
+		elsewhere=(-o APT::Sandbox::User=root -o Dir::State::status=/dev/null)
+		mapfile -t offered < <(apt-cache "${elsewhere[@]}" pkgnames | grep -xE 'libc6|libelf1(t64)?|zlib1g|libzstd1|libssl(1\.1|3|3t64)')
+		(cd "$work/libraries" && apt-get download -q "${elsewhere[@]}" "${offered[@]}" >"$work/log" 2>&1) ||
+			{ tail -n 3 "$work/log" >&2; die "apt-get could not download the libraries of its tools; its last lines are above"; }
 		for package in "$work"/libraries/*.deb; do dpkg-deb -x "$package" "$work/libraries"; done
 		find "$work/libraries" ! -type d -name '*.so*' -exec cp -Pn -t "$libraries" {} +
 	fi
