@@ -364,7 +364,7 @@ def test_the_client_sends_files_and_names_the_first_mistake(service: Service, tm
         with pytest.raises(PlanError, match="a guest without time travel runs in real time"):
             client.send_kernel("mine", archive=packed, config=["CONFIG_UML_TIME_TRAVEL_SUPPORT=n"])
         patch.write_bytes(b"\n")
-        with pytest.raises(PlanError, match="0001.patch: the file is empty; name a file of a patch"):
+        with pytest.raises(PlanError, match=r"0001\.patch: the file is empty; name a file of a patch"):
             client.send_kernel("mine", archive=packed, patches=[patch])
         patch.write_bytes(b"\xff")
         with pytest.raises(PlanError, match="it is not UTF-8 text"):
