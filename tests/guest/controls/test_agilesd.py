@@ -152,4 +152,4 @@ def test_the_window_under_random_loss_is_that_of_the_law(finish: Runner, loss: f
         sample="10 ms",
     )
     losses = [reduction.before for reduction in reductions(done.trace) if reduction.t_s > 12]
-    assert float(np.mean(losses)) == pytest.approx(np.mean(expected), abs=3.5 * np.std(expected))
+    assert float(np.mean(losses)) == pytest.approx(np.mean(expected), abs=3.5 * float(np.std(expected)))
