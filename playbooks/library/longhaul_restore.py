@@ -29,8 +29,9 @@ description:
   - Unloads and removes Longhaul's modules, and removes its files.
 options:
   parts:
-    description: The part to restore; the record comes last.
-    type: str
+    description: The parts to restore, in this order; the record comes last.
+    type: list
+    elements: str
     choices: [settings, files, record]
     required: true
 author: [Longhaul]
@@ -38,10 +39,12 @@ author: [Longhaul]
 EXAMPLES = r"""
 - name: Restore the kernel's settings
   longhaul_restore:
-    parts: settings
+    parts: [settings]
 """
 RETURN = r"""
 done: {description: What was restored., type: list, elements: str, returned: always}
+packages: {description: Whether a deployment installed packages., type: bool, returned: always}
+sources: {description: Whether a deployment brought sources for DKMS., type: bool, returned: always}
 kept: {description: Later changes from elsewhere, which stay., type: list, elements: str, returned: always}
 """
 
@@ -125,19 +128,30 @@ def _read_back(what: str, wanted: Any, found: Any) -> None:
         raise Refused(f"restoring {what}: it was {wanted}, but the kernel now has {found}; set it by hand")
 
 
+def has_sources(record: Record) -> bool:
+    """Whether a deployment brought sources, of which DKMS may have made modules."""
+    return any(file.startswith("/usr/src/") for file in record.changed("files"))
+
+
 def main() -> None:
     """The entry point for Ansible."""
     module = AnsibleModule(
-        argument_spec={"parts": {"type": "str", "choices": ["settings", "files", "record"], "required": True}},
+        argument_spec={
+            "parts": {"type": "list", "elements": "str", "choices": ["settings", "files", "record"], "required": True}
+        },
         supports_check_mode=True,
     )
     record = Record()
+    packages, sources = bool(record.changed("packages")), has_sources(record)
     restoring = Restoring(record, check=module.check_mode)
     try:
-        getattr(restoring, module.params["parts"])()
+        for part in module.params["parts"]:
+            getattr(restoring, part)()
     except (OSError, Refused) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(restoring.done), done=restoring.done, kept=restoring.kept)
+    module.exit_json(
+        changed=bool(restoring.done), done=restoring.done, kept=restoring.kept, packages=packages, sources=sources
+    )
 
 
 if __name__ == "__main__":

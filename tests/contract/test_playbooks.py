@@ -90,5 +90,5 @@ def test_removing_the_agent_removes_its_files() -> None:
     folder = re.search(r'#define FOLDER\s+"(.+)"', source)
     name = re.search(r'#define FILE_NAME FOLDER "(.+)"', source)
     assert folder is not None and name is not None
-    (recorded,) = (task for task in _read(PLAYBOOKS / "roles/agent/tasks/main.yml") if "longhaul_record" in task)
-    assert recorded["longhaul_record"]["made"] == [folder[1] + name[1]]
+    (recorded,) = (task for task in _read(PLAYBOOKS / "roles/agent/tasks/main.yml") if "longhaul_install" in task)
+    assert recorded["longhaul_install"]["made"] == [folder[1] + name[1]]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import runpy
+import stat
 import sys
+import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -123,3 +127,53 @@ def test_a_listing_that_fails_is_an_error_and_not_an_empty_listing(
     with pytest.raises(HOST["Refused"], match="`tc -j qdisc show`: Connection timed out"):
         HOST["read_qdiscs"]()
     assert HOST["read_qdiscs"]("vec1") == []
+
+
+def _archive(file: Path, **members: str) -> Path:
+    """An archive of small files; a content that begins with `->` is a link."""
+    with tarfile.open(file, "w") as tar:
+        for name, text in members.items():
+            about = tarfile.TarInfo(name.replace("_", "/"))
+            about.mode, about.size = 0o644, len(text)
+            if text.startswith("->"):
+                about.type, about.linkname, about.size = tarfile.SYMTYPE, text[2:], 0
+            tar.addfile(about, io.BytesIO(text.encode()))
+    return file
+
+
+def test_a_deployment_writes_only_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only root may give files to root.
+    monkeypatch.setattr(os, "fchown", lambda handle, user, group: None)
+    lstat = Path.lstat
+    monkeypatch.setattr(Path, "lstat", lambda path: SimpleNamespace(st_mode=lstat(path).st_mode, st_uid=0, st_gid=0))
+    library = _library("longhaul_files", monkeypatch)
+    files, host = library["Files"](), tmp_path / "host"
+    host.mkdir()
+    (tmp_path / "agent").write_text("program")
+    files.add_archive(_archive(tmp_path / "modules.tar", a="one", src_b="two"), host)
+    files.add_program(tmp_path / "agent", host / "agent")
+    files.add_documents({str(host / "limits.json"): {"rate": 1}})
+    wanted = {host / "a", host / "src/b", host / "agent", host / "limits.json"}
+    assert set(files.differing()) == wanted
+    files.write(files.differing())
+    assert {path for path in host.rglob("*") if path.is_file()} == wanted
+    assert files.differing() == []
+    assert [stat.S_IMODE((host / name).stat().st_mode) for name in ("a", "agent", "limits.json")] == [
+        0o644,
+        0o755,
+        0o644,
+    ]
+    (host / "a").write_text("another")
+    (host / "agent").chmod(0o700)
+    assert set(files.differing()) == {host / "a", host / "agent"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"), [(".._a", "text", "is not below"), ("a", "->/etc/passwd", "is not a file")]
+)
+def test_an_archive_writes_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, words: str
+) -> None:
+    files = _library("longhaul_files", monkeypatch)["Files"]()
+    with pytest.raises(HOST["Refused"], match=words):
+        files.add_archive(_archive(tmp_path / "x.tar", **{name: text}), tmp_path / "host")
