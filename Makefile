@@ -67,6 +67,7 @@ packages: #- install missing system packages
 	@./setup.sh
 
 # The packages for experiments, and the project itself, editable; .venv/.stamp-service adds those for the service, .venv/.stamp those for tests.
+# Tests import a part of theirs, which Python compiles at its first import, on all processors; pip would compile all on one.
 .venv/.stamp-run: requirements.lock pyproject.toml
 	@[ -e .venv ] || ./setup.sh --room "$$PWD/.venv" $(VENV_MB) 'installing the Python packages'
 	@python3 -m venv .venv
@@ -81,7 +82,7 @@ packages: #- install missing system packages
 
 .venv/.stamp: requirements-dev.lock .venv/.stamp-run
 	@[ -e $@ ] || ./setup.sh --room "$$PWD/.venv" $(TESTS_MB) 'installing the packages for tests'
-	@$(PIP) --require-hashes -r requirements-dev.lock || $(PIP_FAILED)
+	@$(PIP) --no-compile --require-hashes -r requirements-dev.lock || $(PIP_FAILED)
 	@touch $@
 
 agent: packages ## build the agent

@@ -83,10 +83,10 @@ def unprivileged_place(kernel_caches: Path) -> Iterator[Path]:
         pytest.fail("becoming another user needs root: run the tests as root")
     place = Path(tempfile.mkdtemp(prefix="longhaul-unprivileged-", dir="/tmp"))
     try:
-        # Kernels with a name are built and removed by other tests meanwhile.
+        # Kernels with a name, and modules, are built and removed by other tests meanwhile.
         heavy = shutil.ignore_patterns("tree", "build*", "trees", "named", "sent*", ".*")
         shutil.copytree(kernel_caches / "kernels", place / "cache" / "kernels", symlinks=True, ignore=heavy)
-        shutil.copytree(kernel_caches / "modules", place / "cache" / "modules", symlinks=True)
+        shutil.copytree(kernel_caches / "modules", place / "cache" / "modules", symlinks=True, ignore=heavy)
         shutil.copy(AGENT, place / "agent")
         for folder, _, files in os.walk(place):
             for path in [folder, *(os.path.join(folder, file) for file in files)]:
