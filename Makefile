@@ -159,16 +159,18 @@ newcomer: wheel ## from a bare Debian to the first chart, timed, from source and
 	@tests/newcomer.sh $(RELEASE) $(NEWCOMER)
 
 test: packages ## everything CI runs
-	@$(MAKE) --no-print-directory -j 2 .venv/.stamp web
+	@./setup.sh web
+	@$(MAKE) --no-print-directory -j 3 .venv/.stamp web test-packages
 	@$(MAKE) --no-print-directory agent kernels
-	@./setup.sh tests check stock containers service live
 	@$(call stages-at-once,3,$(PARALLEL))
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
-	@./setup.sh hosts
 	@($(call stages-at-once,1,$(BESIDE_HOSTS),nice -n 10)) & beside=$$!; $(MAKE) --no-print-directory test-hosts; hosts=$$?; wait $$beside && exit $$hosts
 
+test-packages: #- install missing system packages for every stage of make test
+	@./setup.sh tests check stock containers service live browser hosts
+
 test-busy: setup kernels web #- every stage of make test while two busy loops are running (STAGES="test-api test-live" for some of them)
-	@./setup.sh check stock containers service live
+	@$(MAKE) --no-print-directory test-packages
 	@tests/busy.sh $(or $(STAGES),$(PARALLEL) $(ALONE) test-hosts $(BESIDE_HOSTS))
 
 test-unit: .venv/.stamp ## tests without a guest
@@ -324,4 +326,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
