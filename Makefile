@@ -25,12 +25,12 @@ kernel-room = hash=$$(kmod/sandbox/build.sh --hash $1 2>/dev/null); [ -e "$(CACH
 build-kernel = code=0; kmod/release/use.sh $1 || code=$$?; [ $$code != 1 ] || { { $(call kernel-room,$1); } && kmod/sandbox/build.sh $1 >/dev/null && kmod/sandbox/build-modules.sh $1 >/dev/null && code=0; }; [ $$code = 0 ]
 C_SOURCES := $(wildcard orchestrator/agent/*.[ch] orchestrator/agent/*/*.[ch] tests/stock/*.c)
 WEB := dashboards/web
-# make test: stages that mostly wait or use one processor, and assert no times, run three at a time, the longest first; the next
-# run alone, because they run in real time or use the whole machine. Stand-in hosts leave a processor idle half of the time: stages
-# that only compute run beside them, and yield to them.
-PARALLEL := $(addprefix test-,live service containers stock-kernel packaging)
-ALONE := $(addprefix test-,guest api browser mininet)
-BESIDE_HOSTS := check $(addprefix test-,unit contract)
+# make test: stages that assert no times run three at a time, the longest first; where one waits, another has its processor. The
+# next run alone, because a page waits for its own drawing and real time runs on. Stand-in hosts leave a processor idle half of the
+# time: stages that only compute run beside them, and yield to them.
+PARALLEL := $(addprefix test-,guest api containers service live mininet-virtual)
+ALONE := $(addprefix test-,browser mininet-real)
+BESIDE_HOSTS := check $(addprefix test-,unit contract stock-kernel packaging)
 # The output of stages that run at once does not mix.
 stages-at-once = printf '%s\n' $2 | $3 xargs -P $1 -I @ sh -c 'output=$$($(MAKE) --no-print-directory @ 2>&1); code=$$?; printf "%s:\n%s\n" @ "$$output"; exit $$code'
 # A guest waits for its disk and its neighbours now and then: one worker more than processors.
@@ -214,8 +214,13 @@ test-live: .venv/.stamp agent kernel #- runs streamed to a real Prometheus that 
 	@./setup.sh live
 	@$(PYTHON) -m pytest tests/live
 
-test-mininet: .venv/.stamp agent kernel #- real Mininet, in guests and on this host (root), in virtual and in real time
+test-mininet: test-mininet-virtual #- real Mininet, in guests and on this host (root), in virtual and in real time
+	@$(MAKE) --no-print-directory test-mininet-real
+
+test-mininet-virtual: .venv/.stamp agent kernel #- real Mininet in guests, in virtual time
 	@$(PYTHON) -m pytest tests/mininet -m 'not real_time' --numprocesses 2
+
+test-mininet-real: .venv/.stamp agent kernel #- real Mininet in guests and on this host (root), in real time
 	@$(PYTHON) -m pytest tests/mininet -m real_time
 
 test-packaging: .venv/.stamp agent kernels web #- the wheel, reproducible and installed alone; versions; the bill of materials
@@ -326,4 +331,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
