@@ -186,10 +186,14 @@ class Record:
     def exists(self) -> bool:
         return bool(self.data)
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Record the state of the host for the first time."""
-        self.data = {"format": FORMAT, "boot": boot_id(), "found": snapshot(), "changed": {}}
-        self._save()
+        try:
+            self.data = {"format": FORMAT, "boot": boot_id(), "found": snapshot(), "changed": {}}
+            self._save()
+        except (OSError, Refused) as error:
+            self.data = {}
+            raise Refused(f"recording the state of this host in {self.file}, so nothing is changed: {error}") from None
 
     def changed(self, kind: str) -> dict[str, Any]:
         """The changes of a kind: name -> the original and the new value."""
@@ -197,9 +201,12 @@ class Record:
         return found
 
     def note(self, kind: str, name: str, found: Any, now: Any, *, lasting: bool = False) -> None:
-        """Record a change before it is made. The first original value stays, unless it is not `lasting` and the host has rebooted."""
+        """Record a change before it is made, and before the first one the state of the host.
+
+        The first original value stays, unless it is not `lasting` and the host has rebooted.
+        """
         if not self.exists:
-            raise Refused(f"{self.file} is missing, so nothing may be changed; run the role `record` before the others")
+            self._begin()
         of_kind = self.data["changed"].setdefault(kind, {})
         entry = of_kind.get(name)
         if entry is None or (entry["boot"] != boot_id() and not lasting):

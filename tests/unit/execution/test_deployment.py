@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import runpy
 import stat
@@ -76,9 +77,23 @@ def test_after_another_boot_only_lasting_settings_stay_recorded(tmp_path: Path, 
     assert record.changed("kind")["a"]["found"] == found
 
 
-def test_nothing_is_changed_without_a_record(tmp_path: Path) -> None:
-    with pytest.raises(HOST["Refused"], match="is missing, so nothing may be changed"):
-        HOST["Record"](tmp_path / "before.json").note("sysctls", "a", "1", "2")
+def test_before_the_first_change_the_state_is_recorded_and_then_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = iter(["first", "second"])
+    monkeypatch.setitem(HOST["Record"].note.__globals__, "snapshot", lambda: next(states))
+    HOST["Record"](tmp_path / "before.json").note("sysctls", "a", "1", "2")
+    HOST["Record"](tmp_path / "before.json").note("sysctls", "b", "3", "4")
+    kept = json.loads((tmp_path / "before.json").read_text())
+    assert kept["found"] == "first"
+    assert {name: entry["found"] for name, entry in kept["changed"]["sysctls"].items()} == {"a": "1", "b": "3"}
+
+
+def test_nothing_is_changed_without_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setitem(HOST["Record"].note.__globals__, "snapshot", dict)
+    with pytest.raises(HOST["Refused"], match=r"recording the state of this host in .* so nothing is changed: "):
+        HOST["Record"](tmp_path / "file" / "before.json").note("sysctls", "a", "1", "2")
 
 
 def _library(name: str, monkeypatch: pytest.MonkeyPatch, **host: Any) -> dict[str, Any]:
