@@ -252,11 +252,12 @@ test-stock-kernels-all: .venv/.stamp #- the same on Debian's kernels of every re
 	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
 	@TEST_KERNELS='$(KERNELS) $(FURTHER_KERNELS)' $(PYTHON) -m pytest tests/stock --timeout 0
 
+# A new clone finds what mypy knows of the packages and of files that are the same: it compares contents, not times or paths.
 check: .venv/.stamp check-kmod check-web ## format, lint, types, import contracts, word list
 	@./setup.sh tests
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
-	@.venv/bin/mypy --no-error-summary
+	@MYPY_CACHE_DIR="$(CACHE)/mypy" .venv/bin/mypy --no-error-summary
 	@git ls-files | $(PYTHON) -m docs.word_list
 	@cd playbooks && PATH="$(CURDIR)/.venv/bin:$$PATH" LC_ALL=C.UTF-8 ansible-lint --offline -q --config-file ansible-lint.yml endpoints.yml restore.yml run.yml controller.yml
 	@.venv/bin/lint-imports --no-logo >/dev/null || .venv/bin/lint-imports
