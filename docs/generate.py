@@ -36,6 +36,8 @@ from longhaul.orchestrator.system import settings
 from longhaul.topologies import CATALOG
 
 DOCS = Path(__file__).parent
+# The width of help on a terminal of 80 columns or more.
+_HELP_COLUMNS = 78
 
 
 EXIT_CODES = (
@@ -230,7 +232,16 @@ def _help_lines() -> Iterator[str]:
         command = typer.main.get_command(import_module(f"longhaul.cli.{COMMANDS[name]}").app)
         text = " ".join((command.help or "").partition("\n\n")[0].split())
         yield f'    "{name}": {text!r},' if '"' in text else f'    "{name}": "{text}",'
-    yield "}"
+    yield "}\n"
+    yield "# What `longhaul --help` prints on a terminal of 80 columns or more."
+    yield f'ROOT_HELP = """\\\n{_root_help()}"""'
+
+
+def _root_help() -> str:
+    """The whole help, whatever the terminal of `make docs` is."""
+    root = typer.main.get_command(app)
+    with root.make_context("longhaul", [], resilient_parsing=True, terminal_width=_HELP_COLUMNS) as context:
+        return root.get_help(context) + "\n"
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -12,10 +12,12 @@ docs/python.md describes every function and type; docs/stability.md lists those 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# Type checkers know this name; the module with it takes longer to load than all else here.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from longhaul.client import Client
     from longhaul.laboratory.bisections import bisect
     from longhaul.laboratory.comparisons import compare
@@ -96,6 +98,8 @@ def __getattr__(name: str) -> Any:
         return version("longhaul")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'longhaul' has no attribute {name!r}")
+    from importlib import import_module
+
     found = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = found
     return found

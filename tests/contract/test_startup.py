@@ -13,14 +13,14 @@ from typer.main import get_command
 
 from longhaul.cli.help_lines import HELP_LINES
 from longhaul.cli.main import COMMANDS, app
+from longhaul.cli.root_help import print_root_help
 from tests.support.command import loaded_by, longhaul_anew
 
 # Each takes longer to load than the whole of `longhaul --help`.
 HEAVY = {"numpy", "sqlalchemy", "yaml", "pydantic", "alembic", "asyncio", "fastapi", "matplotlib", "pandas", "pyarrow"}
-# Modules of longhaul that `longhaul --help` loads; a package is loaded with the first module in it.
-OF_THE_HELP = {
-    "longhaul.__main__",
-    "longhaul.cli.help_lines",
+# Modules of longhaul that these load; a package is loaded with the first module in it.
+OF_THE_HELP = {"longhaul.__main__", "longhaul.cli.help_lines", "longhaul.cli.root_help"}
+OF_THE_VERSION = OF_THE_HELP | {
     "longhaul.cli.main",
     "longhaul.cli.terminal.crashes",
     "longhaul.cli.terminal.options",
@@ -30,12 +30,34 @@ OF_THE_HELP = {
 }
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"]])
-def test_a_start_loads_no_verb(words: list[str]) -> None:
-    loaded = loaded_by(*words)
+# Modules that no help needs, and that take longer to load than its text to be printed.
+NOT_FOR_THE_HELP = {*HEAVY, "rich", "typer", "typing", "json", "pathlib", "dataclasses"}
+
+
+@pytest.mark.parametrize(
+    ("words", "needed", "unneeded"),
+    [("--help", OF_THE_HELP, NOT_FOR_THE_HELP), ("--version", OF_THE_VERSION, {*HEAVY, "rich"})],
+)
+def test_a_start_loads_no_verb(words: str, needed: set[str], unneeded: set[str]) -> None:
+    loaded = loaded_by(words)
     ours = {name for name in loaded if name.startswith("longhaul.")}
-    assert {name for name in ours if not any(other.startswith(f"{name}.") for other in ours)} == OF_THE_HELP
-    assert not loaded & {*HEAVY, "rich"}
+    assert {name for name in ours if not any(other.startswith(f"{name}.") for other in ours)} == needed
+    assert not loaded & unneeded
+
+
+@pytest.mark.parametrize("columns", ["200", "80", "79", "50", "0", "wide"])
+def test_the_help_is_that_of_the_command_line(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    root = get_command(app)
+    with root.make_context("longhaul", [], resilient_parsing=True) as context:
+        printed = f"{root.get_help(context)}\n"
+    for name, words in (("longhaul", ["--help"]), ("longhaul", ["run", "--help"]), ("__main__.py", ["--help"])):
+        monkeypatch.setattr(sys, "argv", [f"/usr/bin/{name}", *words])
+        answered = print_root_help()
+        assert answered is (columns not in ("79", "50") and (name, words) == ("longhaul", ["--help"]))
+        assert capfd.readouterr().out == (printed if answered else "")
 
 
 def test_the_help_of_a_verb_loads_nothing_heavy() -> None:

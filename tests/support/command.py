@@ -41,6 +41,7 @@ _NEEDED = (
 _AT_THE_END = """
 import atexit, sys
 atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+sys.argv[0] = "longhaul"
 from longhaul.__main__ import main
 main()
 """
