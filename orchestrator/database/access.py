@@ -18,7 +18,8 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
-from longhaul.orchestrator.database.connection import Database, now
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
 from longhaul.orchestrator.system.errors import AuthError, Conflict, NotFound, PlanError
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, insert_new, now, page_of
+from longhaul.orchestrator.database.connection import Database, chunks, insert_new, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import settle
-from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in, run_traits
+from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
+from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in
 from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
 from longhaul.orchestrator.plan.run_document import RunDocument
-
-Row = dict[str, Any]
 
 # A rerun ends like any run, and only its verdict is kept.
 _KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
@@ -32,47 +31,28 @@ class Catalog:
 
     def add(self, run_id: str, document: RunDocument, run: Mapping[str, Any]) -> None:
         """Record a kept run, its document and its run.json; one that was recorded as kept before stays as it was."""
-        at = now()
-        known = {
-            "experiment": document["experiment"],
-            "backend": document["backend"],
-            "seed": document["seed"],
-            "virtual_s": document["virtual_s"],
-        }
-        found = {
-            "status": document["status"],
-            "kernel": document["kernel"],
-            "wall_s": document["wall_s"],
-            "trace_sha256": document["trace_sha256"],
-            "measured_by": document.get("measured_by"),
-            "finished_at": at,
-            **numbers_of(document),
-        }
-        row = {**known, **found, "id": run_id, "created_at": at, "point": json.dumps(document["point"], sort_keys=True)}
+        record = record_of(run_id, document, run)
         with self._database.write() as connection:
-            traits = run_traits(run_id, document["experiment"], None, run)
-            if not insert_new(connection, RUNS, [row | traits | {"pinned": False}]):
+            if not insert_new(connection, RUNS, [record.row]):
                 was = connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one()
                 if was in KEPT:
                     return
+                found = {name: record.row[name] for name in AT_ITS_END}
                 connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(found))
                 if was not in LIVE:
                     # It had been cancelled, and its experiments have counted that.
-                    _write_document(connection, run_id, document)
+                    _write_document(connection, run_id, record.document, record.measures)
                     return
-            _write_document(connection, run_id, document)
+            _write_document(connection, run_id, record.document, record.measures)
             settle(connection, run_id, document["status"], {})
-            # A guest that was started once more had died.
-            again = document.get("retries", 0)
-            rises = {"virtual_s": document["virtual_s"], "wall_s": document["wall_s"]}
-            add_counts(connection, rises | {"retries": again, "guest_deaths": again})
+            add_counts(connection, record.rises)
 
     def revise(self, run_id: str, document: RunDocument) -> None:
         """Replace the document of a recorded run."""
         changed = {"status": document["status"], "measured_by": document.get("measured_by"), **numbers_of(document)}
         with self._database.write() as connection:
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
-            _write_document(connection, run_id, document)
+            _write_document(connection, run_id, json.dumps(document), measure_rows(run_id, document))
 
     def document(self, run_id: str) -> RunDocument | None:
         """The whole document of a kept run."""
@@ -276,26 +256,9 @@ def _without_words(row: Row) -> Row:
     return row | {"rerun_of": rerun_in(words)}
 
 
-def _write_document(connection: Connection, run_id: str, document: RunDocument) -> None:
+def _write_document(connection: Connection, run_id: str, document: str, measures: Sequence[Row]) -> None:
     connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
     connection.execute(delete(MEASURES).where(MEASURES.c.run_id == run_id))
-    connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document)))
-    if rows := [{"run_id": run_id, **measure} for measure in _numbers(document)]:
-        connection.execute(insert(MEASURES), rows)
-
-
-def _numbers(document: RunDocument) -> Iterator[Row]:
-    """Every number of the document that belongs to a flow or to the path, flat."""
-    for flow in document["flows"]:
-        yield from ({"flow": flow["name"], **row} for row in _flat(flow, ""))
-    yield from ({"flow": "", **row} for row in _flat(document["path"], ""))
-    if document.get("jain") is not None:
-        yield {"flow": "", "measure": "jain", "value": document["jain"]}
-
-
-def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[Row]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield {"measure": prefix + name, "value": float(value)}
+    connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=document))
+    if measures:
+        connection.execute(insert(MEASURES), measures)

@@ -17,7 +17,6 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -271,11 +270,6 @@ def _migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, HEAD)
-
-
-def now() -> str:
-    """The present time, in the format of the tables."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _insert_of(connection: Connection) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from longhaul.orchestrator.database.connection import Database, now
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.tables import EVENTS, EXPERIMENT_RUNS, EXPERIMENTS, LARGEST_ID
 
 Row = dict[str, Any]

@@ -14,10 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, now, page_of
+from longhaul.orchestrator.database.connection import Database, chunks, page_of
 from longhaul.orchestrator.database.events import newest_id, say, say_all
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import close_if_over, give_up, say_over
+from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, rerun_in
 from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK

@@ -13,9 +13,10 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, exists, select, update
 
-from longhaul.orchestrator.database.connection import chunks, now
+from longhaul.orchestrator.database.connection import chunks
 from longhaul.orchestrator.database.events import say, say_all
-from longhaul.orchestrator.database.statuses import ENDS, LIVE
+from longhaul.orchestrator.database.run_records import now
+from longhaul.orchestrator.database.statuses import ENDS, LIVE, RUN_FINISHED
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 
 _OF_LIVE = exists().where(EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id, EXPERIMENTS.c.status.in_(LIVE))
@@ -24,7 +25,7 @@ _OF_LIVE = exists().where(EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id, E
 def settle(connection: Connection, run_id: str, status: str, data: Mapping[str, Any]) -> None:
     """Within a transaction that has just given a run its end: update the experiments that want it, and the event log."""
     connection.execute(delete(WORK).where(WORK.c.run_id == run_id))
-    say(connection, "run.finished", {"status": status, **data}, run=run_id)
+    say(connection, RUN_FINISHED, {"status": status, **data}, run=run_id)
     counting = (
         update(EXPERIMENT_RUNS)
         .where(EXPERIMENT_RUNS.c.run_id == run_id, EXPERIMENT_RUNS.c.counted.is_(None), _OF_LIVE)
@@ -58,7 +59,7 @@ def give_up(connection: Connection, run_ids: Sequence[str]) -> None:
         end = {"status": "cancelled", "finished_at": now()}
         connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(end))
         connection.execute(delete(WORK).where(WORK.c.run_id.in_(some)))
-    say_all(connection, "run.finished", [(None, run_id, {"status": "cancelled"}) for run_id in run_ids])
+    say_all(connection, RUN_FINISHED, [(None, run_id, {"status": "cancelled"}) for run_id in run_ids])
 
 
 def close_if_over(connection: Connection, experiment: str) -> None:

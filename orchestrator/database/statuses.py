@@ -6,6 +6,9 @@ LIVE = ("queued", "running")
 KEPT = ("done", "missed")
 ENDS = ("done", "missed", "failed", "cancelled")
 
+# The kind of the event that a run has its end.
+RUN_FINISHED = "run.finished"
+
 # How long to wait for a file that another process writes to.
 PATIENCE_S = 60.0
 

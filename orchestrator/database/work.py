@@ -20,10 +20,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, insert, or_, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, insert_new, now
+from longhaul.orchestrator.database.connection import Database, chunks, insert_new
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.events import PROGRESS, say, say_all
 from longhaul.orchestrator.database.outcomes import give_up, settle, wait_again
+from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import run_traits
 from longhaul.orchestrator.database.statuses import LIVE
 from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS, WORK

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.database.catalog import Catalog
     from longhaul.orchestrator.database.connection import Database
     from longhaul.orchestrator.database.leases import Leases
+    from longhaul.orchestrator.database.run_index import RunIndex
     from longhaul.orchestrator.plan.run import Run
     from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.results.shared_columns import SharedColumns
@@ -81,6 +82,14 @@ class Store:
 
         return Catalog(self.database)
 
+    @cached_property
+    def index(self) -> RunIndex:
+        """The documents of kept runs, found and recorded without the libraries of databases where that is possible."""
+        from longhaul.orchestrator.database.run_index import RunIndex
+
+        file = None if self.settings.database else self.home / _CATALOGUE
+        return RunIndex(file, lambda: self.catalog)
+
     @property
     def leases(self) -> Leases:
         """Which run or user has which host."""
@@ -88,11 +97,9 @@ class Store:
 
         return Leases(self.database)
 
-    @staticmethod
-    def make_ready() -> None:
+    def make_ready(self) -> None:
         """Load the libraries that keeping needs."""
-        import longhaul.orchestrator.database.catalog  # noqa: F401
-
+        self.index.make_ready()
         load_packing()
 
     def keep(
@@ -163,7 +170,7 @@ class Store:
                     document = self.manifest(run_id)["document"]
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
-        self.catalog.add(run_id, document, run)
+        self.index.add(run_id, document, run)
         if replaced:
             self.catalog.revise(run_id, document)
             shutil.rmtree(self._derived(run_id), ignore_errors=True)
@@ -233,23 +240,13 @@ class Store:
         """The document of exactly this run, if it is kept; a folder without a row counts."""
         if not self.is_kept(run_id):
             return None
-        known: RunDocument = self._recorded(run_id) or self.manifest(run_id)["document"]
+        known: RunDocument = self.index.document(run_id) or self.manifest(run_id)["document"]
         return known
-
-    def _recorded(self, run_id: str) -> RunDocument | None:
-        """The document in the database, for which the libraries of databases are not loaded if they need not be."""
-        if not self.settings.database and "database" not in vars(self):
-            from longhaul.orchestrator.database.kept_documents import read_document
-
-            if (text := read_document(self.home / _CATALOGUE, run_id, **self._patience)) is not None:
-                found: RunDocument = json.loads(text)
-                return found
-        return self.catalog.document(run_id)
 
     def adopt(self, document: RunDocument) -> None:
         """Give a kept run its row, if the process that kept it died before that."""
-        if self._recorded(document["run"]) is None:
-            self.catalog.add(document["run"], document, self.manifest(document["run"])["run"])
+        if self.index.document(document["run"]) is None:
+            self.index.add(document["run"], document, self.manifest(document["run"])["run"])
 
     def get(self, start: str) -> RunDocument:
         """The document of the one run whose id begins with this."""

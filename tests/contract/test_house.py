@@ -33,7 +33,12 @@ CONFINED = {
         # This module is copied to hosts without the others.
         "playbooks/module_utils/longhaul_host.py",
     },
-    "os.environ": {"orchestrator/system/settings.py", "orchestrator/system/process.py"},
+    "os.environ": {
+        "orchestrator/system/settings.py",
+        "orchestrator/system/process.py",
+        # The width of the terminal, before any setting is read.
+        "longhaul/cli/root_help.py",
+    },
     "sqlalchemy": {"orchestrator/database"},
     "pyarrow": {"longhaul/results/frames.py"},
     "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},

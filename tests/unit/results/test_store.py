@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ import pytest
 
 from longhaul.orchestrator.analysis.kept_series import kept_timeline
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, timeline
-from longhaul.orchestrator.database.kept_documents import read_document
+from longhaul.orchestrator.database.kept_runs import KeptRuns
 from longhaul.orchestrator.database.statuses import HEAD
 from longhaul.orchestrator.execution.evaluation import up_to_date
 from longhaul.orchestrator.results.conversion import convert
@@ -101,24 +100,23 @@ def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp
 def test_a_document_is_read_without_sqlalchemy_only_as_this_version_wrote_it(
     store: Store, settings: Settings, tmp_path: Path
 ) -> None:
-    file = settings.home / "catalogue.sqlite"
-    assert read_document(file, "d" * 20) is None
+    kept = KeptRuns(settings.home / "catalogue.sqlite")
+    assert kept.document("d" * 20) is None
     keep(store, tmp_path, "d" * 20)
-    text = read_document(file, "d" * 20)
-    assert text is not None
-    assert json.loads(text) == document("d" * 20)
-    assert read_document(file, "e" * 20) is None
+    assert kept.document("d" * 20) == document("d" * 20)
+    assert kept.document("e" * 20) is None
     for statement, undo in (
         ("UPDATE runs SET status = 'failed'", "UPDATE runs SET status = 'done'"),
         ("UPDATE alembic_version SET version_num = '9999'", f"UPDATE alembic_version SET version_num = '{HEAD}'"),
     ):
-        for change, found in ((statement, None), (undo, text)):
-            with closing(sqlite3.connect(file)) as database, database:
+        for change, found in ((statement, None), (undo, document("d" * 20))):
+            with closing(sqlite3.connect(settings.home / "catalogue.sqlite")) as database, database:
                 database.execute(change)
-            assert read_document(file, "d" * 20) == found
-    store.database.close()
-    file.write_bytes(b"no database")
-    assert read_document(file, "d" * 20) is None
+            assert kept.document("d" * 20) == found
+    for user in (store.database, store.index, kept):
+        user.close()
+    (settings.home / "catalogue.sqlite").write_bytes(b"no database")
+    assert kept.document("d" * 20) is None
     with pytest.raises(ResultsError, match="not a database"):
         Store(settings).find("d" * 20)
 

@@ -1,0 +1,82 @@
+"""The rows by which the database records a kept run: facts of its document and its run.json, without the database's libraries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from longhaul.orchestrator.database.search_fields import numbers_of, run_traits
+from longhaul.orchestrator.plan.run_document import RunDocument
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The row of a run that is kept now, and what belongs to it in the other tables."""
+
+    row: Row
+    document: str
+    measures: list[Row]
+    # By how much the counters of the lab rise.
+    rises: dict[str, float]
+
+
+# The columns that a run gets at its end; the others it has from the day on which it was queued.
+AT_ITS_END = ("status", "kernel", "wall_s", "trace_sha256", "measured_by", "finished_at", "utilisation", "jain")
+
+
+def now() -> str:
+    """The present time, in the format of the tables."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def record_of(run_id: str, document: RunDocument, run: Mapping[str, Any]) -> RunRecord:
+    """The record of a run that is kept now."""
+    at = now()
+    row = {
+        "id": run_id,
+        "experiment": document["experiment"],
+        "backend": document["backend"],
+        "seed": document["seed"],
+        "virtual_s": document["virtual_s"],
+        "point": json.dumps(document["point"], sort_keys=True),
+        "status": document["status"],
+        "kernel": document["kernel"],
+        "wall_s": document["wall_s"],
+        "trace_sha256": document["trace_sha256"],
+        "measured_by": document.get("measured_by"),
+        "created_at": at,
+        "finished_at": at,
+        "pinned": False,
+        **numbers_of(document),
+        **run_traits(run_id, document["experiment"], None, run),
+    }
+    # A guest that was started once more had died.
+    again = document.get("retries", 0)
+    rises = {"virtual_s": document["virtual_s"], "wall_s": document["wall_s"], "retries": again, "guest_deaths": again}
+    return RunRecord(row, json.dumps(document), measure_rows(run_id, document), rises)
+
+
+def measure_rows(run_id: str, document: RunDocument) -> list[Row]:
+    """A row for every number of the document that belongs to a flow or to the path."""
+    return [{"run_id": run_id, **measure} for measure in _numbers(document)]
+
+
+def _numbers(document: RunDocument) -> Iterator[Row]:
+    for flow in document["flows"]:
+        yield from ({"flow": flow["name"], **row} for row in _flat(flow, ""))
+    yield from ({"flow": "", **row} for row in _flat(document["path"], ""))
+    if document.get("jain") is not None:
+        yield {"flow": "", "measure": "jain", "value": document["jain"]}
+
+
+def _flat(values: Mapping[str, Any], prefix: str) -> Iterator[Row]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield {"measure": prefix + name, "value": float(value)}
