@@ -1,6 +1,6 @@
 """Parquet's encodings of whole numbers that a kept trace has: differences (DELTA_BINARY_PACKED) and runs (RLE), as numpy arrays.
 
-    encode_deltas(column)      the differences to the previous value, in as few bits as each group of them needs
+    encode_deltas(columns)     the differences to the previous value, in as few bits as each group of them needs
     decode_deltas(data, n)     the same back, of any writer
     decode_runs(data, w, n)    small numbers, repeated or packed: levels and positions in a dictionary
 
@@ -10,6 +10,7 @@ LZ4 finds repetitions only where they begin at a byte, so that the file is small
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,47 +40,58 @@ class EncodingError(ValueError):
     """These bytes are not what their encoding says."""
 
 
-def encode_deltas(column: Numbers) -> bytes:
-    """The differences of a column of 32 or 64 bits; they wrap around, as Parquet has it."""
-    bits = 8 * column.itemsize
-    signed: Numbers = column.view(f"i{column.itemsize}")
-    first = int(signed[0]) if len(signed) else 0
-    head = b"".join(map(encode_varint, (_BLOCK, _GROUPS, len(signed), zigzag(first))))
-    count = len(signed) - 1
+def encode_deltas(columns: Sequence[Numbers]) -> list[bytes]:
+    """The differences of each of some columns of one length, all of 32 or all of 64 bits; they wrap around, as Parquet has it.
+
+    A call of numpy takes longer than the numbers of a short trace, so the columns share every call.
+    """
+    length, size = len(columns[0]), columns[0].itemsize
+    bits = 8 * size
+    signed = np.empty((len(columns), length), f"i{size}")
+    for row, column in zip(signed, columns, strict=True):
+        row[:] = column.view(signed.dtype)
+    firsts = signed[:, 0].tolist() if length else [0] * len(columns)
+    heads = [b"".join(map(encode_varint, (_BLOCK, _GROUPS, length, zigzag(first)))) for first in firsts]
+    count = length - 1
     if count < 1:
-        return head
+        return heads
     blocks = -(-count // _BLOCK)
-    deltas = np.empty(blocks * _BLOCK, signed.dtype)
-    np.subtract(signed[1:], signed[:-1], out=deltas[:count])
+    deltas = np.empty((len(columns), blocks * _BLOCK), signed.dtype)
+    np.subtract(signed[:, 1:], signed[:, :-1], out=deltas[:, :count])
     # What fills the last block does not change the least of it.
-    deltas[count:] = deltas[count - 1]
-    rows = deltas.reshape(blocks, _BLOCK)
+    deltas[:, count:] = deltas[:, count - 1 : count]
+    rows = deltas.reshape(-1, _BLOCK)
     least = rows.min(axis=1)
     rows -= least[:, None]
-    groups = rows.reshape(-1, _GROUP).view(f"u{column.itemsize}")
+    groups = rows.reshape(-1, _GROUP).view(f"u{size}")
     stored = -(-count // _GROUP)
     kinds = np.searchsorted(_GREATEST, groups.max(axis=1).astype(np.uint64))
-    kinds[stored:] = 0
+    kinds.reshape(len(columns), -1)[:, stored:] = 0
     widths = _WIDTHS[kinds]
     assert widths.max() <= bits
-    return head + _assemble(groups, kinds, widths, least)
+    data, starts = _assemble(groups, kinds, widths, least)
+    return [
+        head + data[begin:end]
+        for head, begin, end in zip(heads, starts[:-1:blocks], starts[blocks::blocks], strict=True)
+    ]
 
 
-def _assemble(groups: Numbers, kinds: Numbers, widths: Numbers, least: Numbers) -> bytes:
-    """Each block: its least difference, the widths of its groups, then its groups."""
+def _assemble(groups: Numbers, kinds: Numbers, widths: Numbers, least: Numbers) -> tuple[bytes, list[int]]:
+    """The blocks one after the other, and where each begins: its least difference, the widths of its groups, then its groups."""
     heads = [encode_varint(zigzag(number)) for number in least.tolist()]
     lengths = widths * (_GROUP // 8)
     before = np.array([len(head) for head in heads]) + _GROUPS
     per_block = lengths.reshape(-1, _GROUPS)
-    sizes = before + per_block.sum(axis=1)
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    out = np.zeros(int(starts[-1]), np.uint8)
-    narrow = widths.astype(np.uint8).reshape(-1, _GROUPS)
-    for head, start, row in zip(heads, starts.tolist(), narrow, strict=False):
-        out[start : start + len(head)] = np.frombuffer(head, np.uint8)
-        out[start + len(head) : start + len(head) + _GROUPS] = row
+    starts = np.zeros(len(heads) + 1, np.int64)
+    np.cumsum(before + per_block.sum(axis=1), out=starts[1:])
+    begins = starts.tolist()
+    out = np.zeros(begins[-1], np.uint8)
+    text, narrow = memoryview(out.data), widths.astype(np.uint8).tobytes()
+    for index, head in enumerate(heads):
+        row = narrow[index * _GROUPS : (index + 1) * _GROUPS]
+        text[begins[index] : begins[index] + len(head) + _GROUPS] = head + row
     offsets = ((starts[:-1] + before)[:, None] + np.cumsum(per_block, axis=1) - per_block).ravel()
-    for kind in np.unique(kinds):
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
         width = int(_WIDTHS[kind])
         if width:
             chosen = np.flatnonzero(kinds == kind)
@@ -88,7 +100,7 @@ def _assemble(groups: Numbers, kinds: Numbers, widths: Numbers, least: Numbers) 
             # Each group is copied as one element of this type, wherever it begins.
             place = np.ndarray((len(out) - length + 1,), f"V{length}", out, strides=(1,))
             place[offsets[chosen]] = packed.view(f"V{length}")[:, 0]
-    return out.tobytes()
+    return out.tobytes(), begins
 
 
 def _pack(groups: Numbers, width: int) -> Bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +28,9 @@ from longhaul.orchestrator.results.thrift import (
     I64,
     LIST,
     STRUCT,
+    END,
     Field,
+    encode_fields,
     encode_struct,
     encode_varint,
 )
@@ -54,6 +57,9 @@ TYPES = {
     "i4": (INT32, 17),
     "i8": (INT64, 18),
 }
+# The differences of this many numbers are made at once.
+_AT_ONCE = 1 << 15
+_TYPE_ORDER = encode_struct([(1, STRUCT, [])])
 STORED: Mapping[int, np.dtype[Any]] = {INT32: np.dtype("<u4"), INT64: np.dtype("<u8"), DOUBLE: np.dtype("<f8")}
 
 
@@ -66,13 +72,11 @@ def write_columns(
     file = _File()
     for first in range(0, rows, group_rows):
         with file.group(min(group_rows, rows - first)) as group:
-            for name, column in columns.items():
-                part = np.ascontiguousarray(column[first : first + group_rows])
-                group.add(_number_chunk(name, part, statistics=name in with_statistics))
-    schema = [
-        _element(name, *TYPES[layout[name]], optional=False, logical=_whole_number(layout[name])) for name in columns
-    ]
-    path.write_bytes(file.finish(schema))
+            parts = {name: column[first : first + group_rows] for name, column in columns.items()}
+            differences = _differences(parts)
+            for name, part in parts.items():
+                group.add(_number_chunk(name, part, differences.get(name), statistics=name in with_statistics))
+    path.write_bytes(file.finish([_number_element(name, layout[name]) for name in columns]))
 
 
 def encode_cells(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bytes:
@@ -124,9 +128,9 @@ class _File:
         self._rows += rows
         return _Group(self._out, self._groups, rows)
 
-    def finish(self, schema: Sequence[Sequence[Field]]) -> bytes:
+    def finish(self, schema: Sequence[bytes]) -> bytes:
         """The whole file."""
-        root: list[Field] = [(4, BINARY, b"schema"), (5, I32, len(schema))]
+        root = encode_struct([(4, BINARY, b"schema"), (5, I32, len(schema))])
         footer = encode_struct(
             [
                 (1, I32, 2),
@@ -135,7 +139,7 @@ class _File:
                 (4, LIST, (STRUCT, self._groups)),
                 (6, BINARY, _CREATED_BY),
                 # Statistics are in the order of the column's type.
-                (7, LIST, (STRUCT, [[(1, STRUCT, [])]] * len(schema))),
+                (7, LIST, (STRUCT, [_TYPE_ORDER] * len(schema))),
             ]
         )
         self._out += footer + len(footer).to_bytes(4, "little") + MAGIC
@@ -147,7 +151,7 @@ class _Group:
 
     def __init__(self, out: bytearray, groups: list[list[Field]], rows: int) -> None:
         self._out, self._groups, self._rows = out, groups, rows
-        self._columns: list[list[Field]] = []
+        self._columns: list[bytes] = []
         self._bytes = 0
 
     def __enter__(self) -> Self:
@@ -161,12 +165,6 @@ class _Group:
     def add(self, chunk: _Chunk) -> None:
         """Write a column, its header before it."""
         packed = _COMPRESS[chunk.codec](chunk.body)
-        page: list[Field] = [
-            (1, I32, chunk.values),
-            (2, I32, chunk.encoding),
-            (3, I32, _RLE),
-            (4, I32, _RLE),
-        ]
         # Thrift's numbers of 32 bits have a sign.
         checksum = zlib.crc32(packed)
         header = encode_struct(
@@ -175,7 +173,7 @@ class _Group:
                 (2, I32, len(chunk.body)),
                 (3, I32, len(packed)),
                 (4, I32, checksum - (checksum >> 31 << 32)),
-                (5, STRUCT, page),
+                (5, STRUCT, _page(chunk.values, chunk.encoding)),
             ]
         )
         begin = len(self._out)
@@ -184,10 +182,6 @@ class _Group:
         whole = len(header) + len(chunk.body)
         self._bytes += whole
         about: list[Field] = [
-            (1, I32, chunk.physical),
-            (2, LIST, (I32, [chunk.encoding, _RLE])),
-            (3, LIST, (BINARY, [chunk.name.encode()])),
-            (4, I32, chunk.codec),
             (5, I64, chunk.values),
             (6, I64, whole),
             (7, I64, len(header) + len(packed)),
@@ -196,31 +190,68 @@ class _Group:
         if chunk.statistics is not None:
             least, greatest = chunk.statistics
             about.append((12, STRUCT, [(3, I64, 0), (5, BINARY, greatest), (6, BINARY, least)]))
-        self._columns.append([(2, I64, begin), (3, STRUCT, about)])
+        kind = _kind_of_column(chunk.name, chunk.physical, chunk.encoding, chunk.codec)
+        self._columns.append(encode_struct([(2, I64, begin), (3, STRUCT, kind + encode_fields(about, after=4) + END)]))
 
 
-def _number_chunk(name: str, column: Numbers, *, statistics: bool) -> _Chunk:
-    differing = column.dtype.kind in "iu" and column.itemsize in (4, 8)
+@lru_cache(maxsize=256)
+def _page(values: int, encoding: int) -> bytes:
+    """The header of a page of data, of which every column of a group has the same."""
+    return encode_struct([(1, I32, values), (2, I32, encoding), (3, I32, _RLE), (4, I32, _RLE)])
+
+
+@lru_cache(maxsize=1024)
+def _kind_of_column(name: str, physical: int, encoding: int, codec: int) -> bytes:
+    """The first fields of a column's description, which are the same in every file."""
+    return encode_fields(
+        [
+            (1, I32, physical),
+            (2, LIST, (I32, [encoding, _RLE])),
+            (3, LIST, (BINARY, [name.encode()])),
+            (4, I32, codec),
+        ]
+    )
+
+
+def _differences(columns: Mapping[str, Numbers]) -> dict[str, bytes]:
+    """The columns of 32 and 64 bits as their differences: of short ones as many at once as fit into the processor's cache."""
+    found: dict[str, bytes] = {}
+    for size in (4, 8):
+        names = [name for name, column in columns.items() if column.dtype.kind in "iu" and column.itemsize == size]
+        at_once = max(1, _AT_ONCE // max(1, len(columns[names[0]]))) if names else 1
+        for first in range(0, len(names), at_once):
+            some = names[first : first + at_once]
+            found |= zip(some, encode_deltas([columns[name] for name in some]), strict=True)
+    return found
+
+
+def _number_chunk(name: str, column: Numbers, differences: bytes | None, *, statistics: bool) -> _Chunk:
     physical = INT64 if column.itemsize == 8 else INT32
     stored = STORED[physical]
-    body = encode_deltas(column) if differing else column.astype(stored).tobytes()
+    body = column.astype(stored).tobytes() if differences is None else differences
     bounds = None
     if statistics:
         bounds = column.min().astype(stored).tobytes(), column.max().astype(stored).tobytes()
-    return _Chunk(name, physical, DELTAS if differing else PLAIN, LZ4, len(column), body, bounds)
+    return _Chunk(name, physical, PLAIN if differences is None else DELTAS, LZ4, len(column), body, bounds)
 
 
-def _element(
-    name: str, physical: int, former: int | None, *, optional: bool, logical: Field | None = None
-) -> list[Field]:
+@lru_cache(maxsize=1024)
+def _number_element(name: str, kind: str) -> bytes:
+    """A column of whole numbers of the schema."""
+    return _element(name, *TYPES[kind], optional=False, logical=_whole_number(kind))
+
+
+def _element(name: str, physical: int, former: int | None, *, optional: bool, logical: Field | None = None) -> bytes:
     """A column of the schema; `logical` is its type as new readers want it."""
-    return [
-        (1, I32, physical),
-        (3, I32, OPTIONAL if optional else REQUIRED),
-        (4, BINARY, name.encode()),
-        *([] if former is None else [(6, I32, former)]),
-        *([] if logical is None else [(10, STRUCT, [logical])]),
-    ]
+    return encode_struct(
+        [
+            (1, I32, physical),
+            (3, I32, OPTIONAL if optional else REQUIRED),
+            (4, BINARY, name.encode()),
+            *([] if former is None else [(6, I32, former)]),
+            *([] if logical is None else [(10, STRUCT, [logical])]),
+        ]
+    )
 
 
 def _whole_number(kind: str) -> Field:

@@ -12,9 +12,13 @@ from typing import Any
 
 BOOL, I8, I16, I32, I64, BINARY, LIST, STRUCT = 1, 3, 4, 5, 6, 8, 9, 12
 
-# number, type, value. The value of a LIST is (type of its elements, elements); that of a STRUCT is its fields.
+# number, type, value. The value of a LIST is (type of its elements, elements); that of a STRUCT is its fields, or its bytes where
+# it is encoded already.
 Field = tuple[int, int, Any]
 Value = Any
+
+# What ends a struct.
+END = b"\0"
 
 _FALSE, _TRUE, _DOUBLE, _SET, _MAP = 2, 1, 7, 10, 11
 # Parquet needs four levels.
@@ -30,6 +34,13 @@ def encode_struct(fields: Sequence[Field]) -> bytes:
     """A struct with these fields, in ascending order of their numbers."""
     out = bytearray()
     _put_struct(out, fields)
+    return bytes(out)
+
+
+def encode_fields(fields: Sequence[Field], after: int = 0) -> bytes:
+    """A part of a struct, after the field of that number: without the byte that ends a struct."""
+    out = bytearray()
+    _put_fields(out, fields, after)
     return bytes(out)
 
 
@@ -78,18 +89,29 @@ def _put_varint(out: bytearray, number: int) -> None:
     out.append(number)
 
 
-def _put_struct(out: bytearray, fields: Sequence[Field]) -> None:
-    last = 0
+def _put_struct(out: bytearray, fields: Sequence[Field] | bytes) -> None:
+    if isinstance(fields, bytes):
+        out += fields
+        return
+    _put_fields(out, fields, 0)
+    out += END
+
+
+def _put_fields(out: bytearray, fields: Sequence[Field], last: int) -> None:
+    append = out.append
     for number, kind, value in fields:
         shown = kind if kind != BOOL else _TRUE if value else _FALSE
         # The difference to the previous number fits into four bits in every struct of Parquet.
-        out.append((number - last) << 4 | shown)
+        append((number - last) << 4 | shown)
         last = number
-        if kind == I32 and 0 <= value < 64:
-            out.append(value << 1)
+        if kind in (I32, I64):
+            rest = value << 1 if value >= 0 else (-value << 1) - 1
+            while rest > 0x7F:
+                append(rest & 0x7F | 0x80)
+                rest >>= 7
+            append(rest)
         elif kind != BOOL:
             _put_value(out, kind, value)
-    out.append(0)
 
 
 def _put_value(out: bytearray, kind: int, value: Value) -> None:

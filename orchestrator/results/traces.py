@@ -52,7 +52,7 @@ def write_traces(folder: Path, trace: Trace) -> None:
         if kind in SELDOM_KINDS and not len(records):
             continue
         names = [name for name in records.dtype.names or () if name != "kind"]
-        columns = {name: np.ascontiguousarray(records[name]) for name in names}
+        columns = {name: records[name] for name in names}
         write_columns(folder / FILE_NAMES[kind], columns, group_rows=_GROUP_ROWS, with_statistics=_WITH_STATISTICS)
 
 
