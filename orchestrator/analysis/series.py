@@ -42,8 +42,9 @@ class Counter:
 
 
 def of_flow(records: Records, flow: int) -> Records:
-    """Records of one flow or link."""
-    chosen: Records = records[records["id"] == flow]
+    """Records of one flow or link; they are not copied if there are no others."""
+    its = records["id"] == flow
+    chosen: Records = records if its.all() else records[its]
     return chosen
 
 

@@ -187,12 +187,10 @@ def read_trace(path: Path) -> Trace:
 
 def split_records(body: NDArray[np.uint8]) -> Trace:
     """Records of all kinds in one array of bytes, split by kind."""
-    rows = body.reshape(-1, RECORD_BYTES)
-    kind = rows[:, 8]
-    arrays = {
-        name: np.ascontiguousarray(rows[kind == KIND_NUMBERS[name]]).reshape(-1).view(dtype)
-        for name, dtype in TRACE_KINDS.items()
-    }
+    kind = body.reshape(-1, RECORD_BYTES)[:, 8].copy()
+    # A record is copied as one element of this type.
+    rows = body.view(f"V{RECORD_BYTES}")
+    arrays = {name: rows[kind == KIND_NUMBERS[name]].view(dtype) for name, dtype in TRACE_KINDS.items()}
     if sum(map(len, arrays.values())) != len(rows):
         raise TraceError(
             "reading trace",

@@ -72,7 +72,8 @@ def judge_senders(run: Run, trace: Trace, facts: dict[str, Any]) -> Iterator[Ver
         if flow.kind != "tcp" or not fact["busy_us"]:
             continue
         mine = order[np.searchsorted(ids, flow.id, "left") : np.searchsorted(ids, flow.id, "right")]
-        acks = trace.acks[mine]
+        # They are not copied if no other flow has any.
+        acks = trace.acks[mine] if len(mine) < len(ids) else trace.acks
         held = what_held(run, flow, acks, fact)
         if not flow.options.window_clamp_bytes:
             yield _buffers(run, flow, fact, held)
