@@ -293,11 +293,15 @@ def has_iperf3(run: Run) -> bool:
 def make_root(directory: Path, agent: Path | None = None) -> Path:
     """The folder that becomes a guest's root, new, with the agent as its first process."""
     guest = directory / "guest"
-    for folder in (guest, directory / "home"):
-        shutil.rmtree(folder, ignore_errors=True)
+    home = directory / "home"
+    for folder in (guest, home):
+        # An earlier attempt may have left them.
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+    guest.mkdir(parents=True)
     for name in ("modules", "proc", "sys", "dev", "run"):
-        (guest / name).mkdir(parents=True)
-    (directory / "home").mkdir()
+        (guest / name).mkdir()
+    home.mkdir()
     place(agent or AGENT, guest / "init")
     return guest
 
@@ -385,7 +389,8 @@ def check_status(status: Mapping[str, str]) -> None:
 def place(source: Path, target: Path) -> None:
     """A hard link where the file system allows one (it costs nothing), else a copy."""
     try:
-        os.link(source.resolve(), target)
+        # Of a symbolic link the target is linked.
+        os.link(source.resolve() if source.is_symlink() else source, target)
     except OSError:
         shutil.copy2(source, target)
 

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.trace.records import Trace
 
 
+# Set as soon as this process has begun to load what ends a run.
+_LOADING = threading.Event()
+
+
 @dataclass(frozen=True, slots=True)
 class Runner:
     """Runs Runs in one backend, and gives their results to one sink."""
@@ -78,7 +82,7 @@ class Runner:
         ):
             progress = part.watched(progress)
             (directory / "run.json").write_text(json.dumps(run.as_json()))
-            threading.Thread(target=self._load_evaluation, daemon=True).start()
+            self._begin_to_load()
             with self._exporting(run, key, directory) as export:
                 cost = self._run(run, key, directory, export.watched(progress) if export else progress)
             until_ended.close()
@@ -100,8 +104,13 @@ class Runner:
         traces = self.backend.growing_traces(run, directory)
         return Part(self.sink.home, directory, traces, run, key, spec, self.keeps_partial)
 
+    def _begin_to_load(self) -> None:
+        """Load what evaluates and keeps runs while the first guest runs: it takes longer than a short run."""
+        if not _LOADING.is_set():
+            _LOADING.set()
+            threading.Thread(target=self._load_evaluation, daemon=True).start()
+
     def _load_evaluation(self) -> None:
-        """Load the modules that evaluate and keep runs, which takes longer than a short run, while the guest runs."""
         from longhaul.orchestrator.execution.evaluation import load_formulas
 
         load_formulas()

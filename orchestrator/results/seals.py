@@ -40,10 +40,15 @@ _Stamp = tuple[int, ...]
 
 def sealed_files(folder: Path) -> dict[str, dict[str, Any]]:
     """The hash and size of every file of a run that is about to be kept."""
-    files = (file for file in sorted(folder.rglob("*")) if file.is_file() and file != folder / MANIFEST)
-    return {
-        file.relative_to(folder).as_posix(): {"sha256": _digest(file), "bytes": file.stat().st_size} for file in files
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = Path(place, name)
+            its = name if place == str(folder) else file.relative_to(folder).as_posix()
+            if its != MANIFEST and file.is_file():
+                found[its] = {"sha256": _digest(file), "bytes": file.stat().st_size}
+    # In the order of their paths.
+    return dict(sorted(found.items(), key=lambda one: one[0].split("/")))
 
 
 def sealed_text(manifest: Mapping[str, Any]) -> str:

@@ -60,6 +60,7 @@ import socket
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from longhaul.orchestrator.system.errors import PlanError
@@ -136,16 +137,22 @@ class Settings:
 
     def kernel(self, version: str) -> Path:
         """The folder of a guest kernel; it may not exist."""
-        return self.cache / "kernels" / f"current-{version}"
+        return _current(self.cache, "kernels", version)
 
     def modules(self, version: str) -> Path:
         """The folder of the project's modules for that kernel; it may not exist."""
-        return self.cache / "modules" / f"current-{version}"
+        return _current(self.cache, "modules", version)
 
     @property
     def origin(self) -> str:
         """The name in the database of processes that work for this home on this machine: the same after each restart, and unique."""
         return f"{socket.gethostname()}-{hashlib.sha256(str(self.home).encode()).hexdigest()[:8]}"
+
+
+@lru_cache(maxsize=256)
+def _current(cache: Path, kind: str, version: str) -> Path:
+    """Each run asks for these names some twenty times."""
+    return cache / kind / f"current-{version}"
 
 
 def load_settings() -> Settings:
