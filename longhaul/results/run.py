@@ -133,7 +133,7 @@ class Run(Documented):
     def measure_rows(self) -> list[dict[str, Any]]:
         """A row for each measure that has a value: phase (none: the window), flow (none: the path or the whole run), measure, value."""
         from longhaul.orchestrator.analysis.aggregate import measure_keys
-        from longhaul.orchestrator.analysis.measures import value_of
+        from longhaul.orchestrator.analysis.values import value_of
 
         if not self.has_numbers:
             return []

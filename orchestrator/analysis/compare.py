@@ -26,9 +26,9 @@ import numpy as np
 
 from longhaul.orchestrator.analysis.aggregate import measure_keys
 from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval
-from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.pairing import Differing, Pair, Pairing
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
 

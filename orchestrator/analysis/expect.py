@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run import Expectation
 from longhaul.orchestrator.plan.run_document import ExpectationResult, RunNumbers
 

@@ -39,7 +39,6 @@ from longhaul.orchestrator.plan.run_document import (
     RoundTrips,
     RunNumbers,
 )
-from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
 # Values read back from the run or from one of its flows (facts.json).
@@ -64,26 +63,6 @@ class Span:
         """The records inside."""
         t_ns = records["t_ns"]
         return records[(t_ns >= self.begin_s * 1e9) & (t_ns <= self.end_s * 1e9)]
-
-
-def key_of(measure: str, flow: str | None) -> str:
-    """The measure's place in the document, as in rtt_ms.p50; rows of summaries and of the catalogue carry it."""
-    assert flow is None or MEASURES[measure].of in ("flow", "either"), measure
-    return MEASURES[measure].field
-
-
-def value_of(document: RunNumbers, measure: str, flow: str | None, phase: str | None = None) -> float | None:
-    """One measure out of a run's document; of a phase if one is named."""
-    numbers: RunNumbers | PartNumbers = document if phase is None else document["phases"][phase]
-    row = MEASURES[measure]
-    place: Any = numbers
-    if flow is not None:
-        place = next((one for one in numbers["flows"] if one["name"] == flow), None)
-    elif row.of != "run":
-        place = numbers["path"]
-    for name in row.path:
-        place = None if place is None else place.get(name)
-    return None if place is None else float(place)
 
 
 def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:

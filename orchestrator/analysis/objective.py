@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run_document import RunNumbers
 from longhaul.orchestrator.spec.amounts import read_amount, write_amount
 from longhaul.orchestrator.spec.measures import MEASURES

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longhaul.orchestrator.analysis.intervals import mean_interval
-from longhaul.orchestrator.analysis.measures import value_of
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run_document import RunDocument
 
 # Measures of every flow, of the path, of the run; a difference is a share of the reference, or absolute.

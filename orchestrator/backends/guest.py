@@ -292,16 +292,13 @@ def has_iperf3(run: Run) -> bool:
 
 def make_root(directory: Path, agent: Path | None = None) -> Path:
     """The folder that becomes a guest's root, new, with the agent as its first process."""
-    guest = directory / "guest"
-    home = directory / "home"
+    guest, home = directory / "guest", directory / "home"
     for folder in (guest, home):
         # An earlier attempt may have left them.
         if folder.exists():
             shutil.rmtree(folder, ignore_errors=True)
-    guest.mkdir(parents=True)
-    for name in ("modules", "proc", "sys", "dev", "run"):
-        (guest / name).mkdir()
-    home.mkdir()
+    for folder in (guest, home, *(guest / name for name in ("modules", "proc", "sys", "dev", "run"))):
+        folder.mkdir(parents=True)
     place(agent or AGENT, guest / "init")
     return guest
 

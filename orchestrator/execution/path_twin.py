@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import app_bytes, bins_s, of_flow
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.hosts.path_probe import IdlePath, probe_path
 from longhaul.orchestrator.execution.host_leases import hold

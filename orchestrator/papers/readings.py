@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longhaul.orchestrator.analysis.aggregate import by_point, point_key, with_interval, without
-from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.papers.claims import Claim, Contrast, selects
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.plan.run_document import RunDocument

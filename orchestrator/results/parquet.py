@@ -23,12 +23,12 @@ from longhaul.orchestrator.results.delta_encoding import encode_deltas
 from longhaul.orchestrator.results.thrift import (
     BINARY,
     BOOL,
+    END,
     I8,
     I32,
     I64,
     LIST,
     STRUCT,
-    END,
     Field,
     encode_fields,
     encode_struct,

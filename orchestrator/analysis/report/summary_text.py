@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from longhaul.orchestrator.analysis.aggregate import by_point
-from longhaul.orchestrator.analysis.measures import key_of
 from longhaul.orchestrator.analysis.pairing import run_text
 from longhaul.orchestrator.analysis.report.comparison_text import amount_text, count_text, plain
+from longhaul.orchestrator.analysis.values import key_of
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import sentence

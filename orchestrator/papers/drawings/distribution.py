@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from longhaul.orchestrator.analysis.figures.canvas import key_above, line_style, new_figure, style
-from longhaul.orchestrator.analysis.measures import value_of
 from longhaul.orchestrator.analysis.series import Floats, round_trips_ms
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.papers.claims import selects
 from longhaul.orchestrator.papers.drawings.axes import WIDTH_IN, to_plate
 from longhaul.orchestrator.papers.drawings.drawn import Cell, Drawn, Measured, Table, scale_of

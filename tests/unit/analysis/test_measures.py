@@ -11,7 +11,8 @@ import pytest
 from longhaul.orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, with_interval
 from longhaul.orchestrator.analysis.expect import evaluate
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
-from longhaul.orchestrator.analysis.measures import summarise, value_of
+from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run import Expectation, Run
 from longhaul.orchestrator.spec.amounts import say_amount
 from longhaul.orchestrator.spec.measures import MEASURES
