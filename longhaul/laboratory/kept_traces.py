@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ class KeptTraces:
     def trace(self, run_id: str) -> Trace:
         """Every record."""
         return self._store.trace(run_id)
+
+    def text(self, run_id: str, name: str, made_of: str, make: Callable[[], tuple[str, bool]]) -> str:
+        """A text made of a run, kept with its other files; `make` gives it, and whether it may be kept."""
+        from longhaul.orchestrator.results.derived_texts import read_or_make
+
+        return read_or_make(self._store.directory(run_id), self._store.derived(run_id), name, made_of, make)
 
     def records(self, run_id: str, kind: str) -> Records:
         """The records of one kind."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -166,6 +166,10 @@ class Run(Documented):
     def reported(self) -> tuple[RunDocument, PlannedRun, Trace]:
         """The data of a report."""
         return self.document, self.planned, self._trace()
+
+    def text(self, name: str, made_of: str, make: Callable[[], tuple[str, bool]]) -> str:
+        """A text made of this run, kept with a kept run; `make` gives it, and whether it may be kept."""
+        return self._source.text(self.id, name, made_of, make)
 
     def _measures(self, phase: str | None) -> Iterator[tuple[str, float]]:
         for row in self.measure_rows():

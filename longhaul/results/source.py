@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from longhaul.orchestrator.plan.run import Run
@@ -17,6 +18,10 @@ class TraceSource(Protocol):
 
     def trace(self, run_id: str) -> Trace:
         """Every record of its trace."""
+        ...
+
+    def text(self, run_id: str, name: str, made_of: str, make: Callable[[], tuple[str, bool]]) -> str:
+        """A text that `make` gives, or that it gave before of the same; it also gives whether the text may be kept."""
         ...
 
     def records(self, run_id: str, kind: str) -> Records:

@@ -386,7 +386,6 @@ def check_status(status: Mapping[str, str]) -> None:
 def place(source: Path, target: Path) -> None:
     """A hard link where the file system allows one (it costs nothing), else a copy."""
     try:
-        # Of a symbolic link the target is linked.
         os.link(source.resolve() if source.is_symlink() else source, target)
     except OSError:
         shutil.copy2(source, target)

@@ -114,6 +114,15 @@ def check_file(folder: Path, name: str) -> None:
         raise damaged(folder, name, "it is gone" if state == "missing" else CHANGED)
 
 
+def check_trace(folder: Path) -> bool:
+    """RunDamaged if a file of the trace of a kept run has changed; whether the run has hashes at all."""
+    files = _files(folder)
+    for name in files or {}:
+        if name.endswith(".parquet"):
+            check_file(folder, name)
+    return files is not None
+
+
 def is_whole(folder: Path, name: str) -> bool:
     """Whether a file, read anew, is known to be unchanged."""
     _hash.cache_clear()

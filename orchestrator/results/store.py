@@ -173,7 +173,7 @@ class Store:
         self.index.add(run_id, document, run)
         if replaced:
             self.catalog.revise(run_id, document)
-            shutil.rmtree(self._derived(run_id), ignore_errors=True)
+            shutil.rmtree(self.derived(run_id), ignore_errors=True)
 
     def _put_in_place(self, directory: Path, target: Path) -> None:
         """Replace a damaged run, and then delete it."""
@@ -365,7 +365,7 @@ class Store:
             raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(SOURCES)}")
         # Files derived from a partial trace are deleted with it.
         is_whole = kept == self.directory(run_id)
-        return file_of(kept, self._derived(run_id) if is_whole else kept / "derived", name)
+        return file_of(kept, self.derived(run_id) if is_whole else kept / "derived", name)
 
     def _traced(self, run_id: str) -> Path:
         """The same, or the folder of a cancelled run's partial trace."""
@@ -373,7 +373,8 @@ class Store:
             return partial_folder(self.home, run_id)
         return self.trace_folder(run_id)
 
-    def _derived(self, run_id: str) -> Path:
+    def derived(self, run_id: str) -> Path:
+        """The folder of files that are made of a kept run on request."""
         return self.home / "derived" / run_id[:2] / run_id
 
     def delete(self, run_id: str) -> None:
@@ -390,5 +391,5 @@ class Store:
 
     def _discard(self, run_id: str) -> None:
         shutil.rmtree(self.directory(run_id), ignore_errors=True)
-        shutil.rmtree(self._derived(run_id), ignore_errors=True)
+        shutil.rmtree(self.derived(run_id), ignore_errors=True)
         discard_partial(self.home, run_id)

@@ -271,6 +271,12 @@ def _address(environment: Mapping[str, str], name: str, hint: str = "or the addr
     return url
 
 
+def terminal_variables() -> dict[str, str | None]:
+    """The variables by which rich decides on the width and the colours of a terminal."""
+    names = "COLORTERM COLUMNS FORCE_COLOR JUPYTER_COLUMNS JUPYTER_LINES LINES NO_COLOR TERM TTY_COMPATIBLE TTY_INTERACTIVE UNICODE_VERSION"
+    return {name: os.environ.get(name) for name in names.split()}
+
+
 def secret(variable: str) -> str:
     """A token from the environment: every user of the machine can read the arguments of a command."""
     written = os.environ.get(variable, "").strip()

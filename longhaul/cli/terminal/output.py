@@ -79,15 +79,18 @@ def write_report(runs: Sequence[Run], output: Path) -> None:
 
 def show_result(result: Result) -> None:
     """Print a result: a single run in full, several as tables, many as their summary and a count."""
-    from longhaul.cli.terminal import console as screen
-
-    console = screen.results_console()
     runs = result.runs
-    for line in result.notes:
-        screen.notes_console().print(f"note: {line}", style="yellow", highlight=False, markup=False)
+    if result.notes:
+        from longhaul.cli.terminal.console import notes_console
+
+        for line in result.notes:
+            notes_console().print(f"note: {line}", style="yellow", highlight=False, markup=False)
     if len(runs) == 1 and runs[0].status != "failed":
         show_run(runs[0])
         return
+    from longhaul.cli.terminal import console as screen
+
+    console = screen.results_console()
     many = len(runs) > screen.MANY
     if not many and len(runs) > 1:
         console.print(screen.flow_table(runs))
@@ -104,25 +107,41 @@ def show_result(result: Result) -> None:
 
 def show_run(run: Run, *, kept: bool = False) -> None:
     """Print one run; `kept`: it ran before."""
+    shown = {**run, "cached": kept or run["cached"]}
+    if shown["cached"]:
+        from longhaul.cli.terminal.answer_source import answer_source
+
+        text = run.text("answer.txt", answer_source(shown), lambda: _answer(run, shown))
+    else:
+        text, _ = _answer(run, shown)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _answer(run: Run, shown: Mapping[str, Any]) -> tuple[str, bool]:
+    """The printed text of a run, and whether it is all there is to print."""
     from longhaul.cli.terminal import console as screen
 
     console = screen.results_console()
     columns = min(console.width, _CHART_COLUMNS)
-    console.print(_chart(run, columns, colour=console.color_system is not None), highlight=False)
-    console.print(screen.flow_table([run]))
+    chart, is_whole = _chart(run, columns, colour=console.color_system is not None)
     lines = [
         *screen.link_lines(run),
         *screen.phase_lines(run),
         screen.fidelity_line(run),
         *screen.expectation_lines(run),
-        screen.clock_line({**run, "cached": kept or run["cached"]}),
+        screen.clock_line(shown),
     ]
-    for line in lines:
-        console.print(line, highlight=False)
-    console.print(f"run {run.id}", highlight=False)
-    if link := run.get("grafana"):
-        # One line however narrow the terminal is, so that the link works.
-        console.print(f"grafana {link}", highlight=False, soft_wrap=True)
+    with console.capture() as printed:
+        console.print(chart, highlight=False)
+        console.print(screen.flow_table([run]))
+        for line in lines:
+            console.print(line, highlight=False)
+        console.print(f"run {run.id}", highlight=False)
+        if link := run.get("grafana"):
+            # One line however narrow the terminal is, so that the link works.
+            console.print(f"grafana {link}", highlight=False, soft_wrap=True)
+    return printed.get(), is_whole
 
 
 def show_rows(noun: str, rows: Sequence[dict[str, Any]], shown: Sequence[dict[str, Any]], *, as_json: bool) -> None:
@@ -135,16 +154,17 @@ def show_rows(noun: str, rows: Sequence[dict[str, Any]], shown: Sequence[dict[st
     results_console().print(plain_table(shown) if shown else f"no {noun} yet")
 
 
-def _chart(run: Run, columns: int, *, colour: bool) -> Text:
+def _chart(run: Run, columns: int, *, colour: bool) -> tuple[Text, bool]:
+    """The chart of a run; or why there is none, and False."""
     from rich.text import Text
 
     from longhaul.orchestrator.analysis.report.chart import run_charts
 
     try:
         _, planned, trace = run.reported()
-        return run_charts(planned, trace, columns, colour=colour)
+        return run_charts(planned, trace, columns, colour=colour), True
     except RunDamaged:
         raise
     except TraceError as error:
         # The trace has another version; the numbers can still be shown.
-        return Text(f"no chart: {error}")
+        return Text(f"no chart: {error}"), False

@@ -50,12 +50,16 @@ def test_from_a_first_run_to_a_proof(home: Path, tmp_path: Path) -> None:
 
     again = run(home, "quick")["runs"][0]
     assert again["cached"] is True
+    answer = longhaul(home, "run", "quick")
+    assert longhaul(home, "run", "quick") == answer
     assert not command.loaded_by("run", "quick", home=home) & {
+        "numpy",
+        "rich",
+        "pyarrow",
+        "cramjam",
         "sqlalchemy",
         "alembic",
         "asyncio",
-        "numpy.ma",
-        "rich.progress",
         "typer._adapters",
         "longhaul.orchestrator.analysis.fidelity",
         "longhaul.orchestrator.execution.evaluation",
