@@ -35,7 +35,6 @@ command-line text, as JSON and as a server-sent event.
 
 from __future__ import annotations
 
-import difflib
 import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +97,8 @@ class Allowed:
 
 def allowed_instead(text: str, name: str, known: Iterable[str]) -> Allowed:
     """What is allowed instead of a name, and the known name nearest to it."""
+    import difflib
+
     return Allowed(text, next(iter(difflib.get_close_matches(name, list(known), 1)), None))
 
 

@@ -56,8 +56,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import socket
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -146,6 +144,8 @@ class Settings:
     @property
     def origin(self) -> str:
         """The name in the database of processes that work for this home on this machine: the same after each restart, and unique."""
+        import socket
+
         return f"{socket.gethostname()}-{hashlib.sha256(str(self.home).encode()).hexdigest()[:8]}"
 
 
@@ -333,4 +333,8 @@ def _guest_memory(environment: Mapping[str, str]) -> Path:
     if named := environment.get("LONGHAUL_GUEST_MEMORY"):
         return _expanded("LONGHAUL_GUEST_MEMORY", named)
     shared = Path("/dev/shm")  # noqa: S108 (the kernel puts RAM into an unnamed file there)
-    return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
+    if os.access(shared, os.W_OK):
+        return shared
+    import tempfile
+
+    return Path(tempfile.gettempdir())

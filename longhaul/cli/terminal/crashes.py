@@ -12,9 +12,7 @@ import contextlib
 import os
 import resource
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +34,8 @@ def check_room() -> None:
 
 def unforeseen(error: BaseException) -> LonghaulError:
     """The error to print; its traceback is written to a file."""
+    import traceback
+
     doing = " ".join(["longhaul", *(word for word in sys.argv[1:3] if not word.startswith("-"))])
     what = " ".join(f"{type(error).__name__}: {error}".split())[:500]
     place = _write("".join(traceback.format_exception(error)))
@@ -64,6 +64,8 @@ def _write(text: str) -> Path | None:
 
 
 def _folders() -> Iterator[Path]:
+    import tempfile
+
     from longhaul.orchestrator.system.settings import cache_folder, home_folder
 
     for folder in (home_folder, cache_folder):
