@@ -61,4 +61,5 @@ def _terminal() -> list[Any]:
                 sizes.append(tuple(os.get_terminal_size(descriptor)))
             except OSError:
                 sizes.append(())
-    return [is_terminal, sizes, sys.stdout.encoding, terminal_variables()]
+    # As rich has it: the same encoding has names in upper and lower case.
+    return [is_terminal, sizes, sys.stdout.encoding.lower(), terminal_variables()]
