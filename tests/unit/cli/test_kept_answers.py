@@ -38,7 +38,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs whose answer is made, in turn."""
     found: list[str] = []
     answer = output._answer
-    monkeypatch.setattr(output, "_answer", lambda run, shown: (found.append(run.id), answer(run, shown))[1])
+
+    def noted(run: Run, shown: dict[str, object]) -> tuple[str, bool]:
+        found.append(run.id)
+        return answer(run, shown)
+
+    monkeypatch.setattr(output, "_answer", noted)
     return found
 
 
@@ -120,6 +125,6 @@ def test_the_variables_are_those_that_rich_reads() -> None:
     read = set()
     for file in importlib.metadata.files("rich") or ():
         if file.suffix == ".py":
-            read |= set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', file.locate().read_text()))
+            read |= set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', Path(file.locate()).read_text()))
     assert {"COLUMNS", "TERM", "NO_COLOR"} < read
     assert read <= set(terminal_variables())
