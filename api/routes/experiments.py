@@ -156,7 +156,7 @@ def summary(
 ) -> Result:
     """The document of `longhaul run --json`: every finished run and the summary over the repeats."""
     row = lab.experiments.get(key)
-    not_changed(_tag(row), if_none_match, response)
+    not_changed(result_tag(row), if_none_match, response)
     return Result(**_result(lab, row))
 
 
@@ -182,7 +182,7 @@ def junit(
 ) -> Response:
     """The expectations of its finished runs as tests, for any CI system."""
     row = lab.experiments.get(key)
-    not_changed(_tag(row), if_none_match, response)
+    not_changed(result_tag(row), if_none_match, response)
     return Response(junit_xml(_result(lab, row)), media_type="application/xml", headers=dict(response.headers))
 
 
@@ -203,7 +203,7 @@ def report(
 ) -> HTMLResponse:
     """A self-contained HTML page: charts, measures, fidelity."""
     row = lab.experiments.get(key)
-    not_changed(_tag(row), if_none_match, response)
+    not_changed(result_tag(row), if_none_match, response)
     ended = [document["run"] for document in lab.experiments.documents(key) if document["status"] != "failed"]
     # A rerun has ended too, but keeps no trace.
     kept = [run for run in ended if lab.store.is_kept(run)]
@@ -290,6 +290,7 @@ def _result(lab: Lab, row: Row) -> dict[str, Any]:
     }
 
 
-def _tag(row: Row) -> str | None:
-    """The tag of an ended experiment, which changes only with the formulas."""
-    return None if row["status"] in LIVE else tag("experiment", row["id"], row["finished_at"] or "", measured_by())
+def result_tag(row: Row, *asked: str) -> str | None:
+    """The tag of an ended experiment, which changes only with the formulas; and what of its results was asked for."""
+    ended = (row["id"], row["finished_at"] or "", measured_by(), *asked)
+    return None if row["status"] in LIVE else tag("experiment", *ended)

@@ -91,8 +91,8 @@ async def list_runs(
 ) -> Response:
     """A page of runs, without their documents."""
     wanted = replace(wanted, name=experiment, status=status)
-    # A search reads all rows of an index; other filters are fast.
-    answer = _SEARCH if wanted.searches or total else _LOOK_UP
+    # A search may read all rows of an index, and the runs of a sweep are sorted; other filters are fast.
+    answer = _SEARCH if wanted.searches or total or experiment_id else _LOOK_UP
     return await answer(
         lab=lab,
         wanted=wanted,

@@ -10,9 +10,9 @@ from pydantic_core import from_json
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
-from longhaul.api.http.responses import rendered
+from longhaul.api.http.responses import KnownTag, not_changed, rendered
 from longhaul.api.http.threads import takes_long
-from longhaul.api.routes.experiments import ExperimentId
+from longhaul.api.routes.experiments import ExperimentId, result_tag
 from longhaul.api.schemas.pictures import Values
 
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
@@ -24,6 +24,7 @@ def values(
     key: ExperimentId,
     lab: TheLab,
     caller: Reader,
+    response: Response,
     measure: Annotated[
         str,
         Query(max_length=64, description="The key of the measure in a run's document.", examples=["goodput_bps"]),
@@ -36,19 +37,20 @@ def values(
             examples=["app"],
         ),
     ] = "",
+    if_none_match: KnownTag = None,
 ) -> Response:
     """The measure of each run with its point and seed, null if it has none, and a list of all measures."""
-    lab.experiments.get(key)
-    catalog = lab.store.catalog
-    rows = catalog.values_of(key, measure, flow)
+    not_changed(result_tag(lab.experiments.get(key), "values", measure, flow), if_none_match, response)
+    rows, measures = lab.store.catalog.values_of(key, measure, flow)
     found = {
         "flow": flow or None,
         "measure": measure,
-        "measures": [{"flow": of or None, "measure": name} for of, name in catalog.measured_of(key)],
+        "measures": [{"flow": of or None, "measure": name} for of, name in measures],
         "values": [
-            {"run": row["id"], "point": from_json(row["point"])}
-            | {name: row[name] for name in ("seed", "status", "value")}
+            {"run": row.run, "point": from_json(row.point), "seed": row.seed, "status": row.status, "value": row.value}
             for row in rows
         ],
     }
-    return rendered(found)
+    answer = rendered(found)
+    answer.headers.update(response.headers)
+    return answer

@@ -40,6 +40,7 @@ COMMANDS = {
     "show": "runs.show",
     "log": "runs.log",
     "report": "runs.report",
+    "query": "runs.query",
     "export": "runs.export",
     "rerun": "runs.rerun",
     "verify": "runs.verify",

@@ -47,6 +47,7 @@ from longhaul.orchestrator.live.live_series import LiveEvent
 from longhaul.orchestrator.results.seals import manifest_of
 from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME_RULE
 from longhaul.orchestrator.system.errors import BackendError, PlanError, ResultsError, error_of_parts
+from longhaul.orchestrator.system.files import whole
 from longhaul.results.comparison import Comparison
 from longhaul.results.result import Result
 from longhaul.results.run import Series
@@ -144,6 +145,15 @@ class Client:
     def report(self, experiment: str) -> str:
         """The report of an experiment, self-contained HTML."""
         return self._connection.ask("GET", f"{ROOT}/experiments/{experiment}/report").text
+
+    def points(self, experiment: str, output: str | Path) -> Path:
+        """Download all points of a sweep with their measures as one table, .parquet or .csv by the ending of the file; returns its path."""
+        output = Path(output)
+        params = {"format": output.suffix.removeprefix(".")}
+        answer = self._connection.ask("GET", f"{ROOT}/experiments/{experiment}/points", params=params)
+        with whole(output) as place:
+            place.write_bytes(answer.content)
+        return output
 
     def run(self, run: str) -> Run:
         """A run, with its document if it has ended."""

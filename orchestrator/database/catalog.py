@@ -4,23 +4,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, insert_new, page_of
+from longhaul.orchestrator.database.connection import Database, chunks, new_keys, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
 from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in
+from longhaul.orchestrator.database.shared_texts import Measure, keep_texts, measures_in, share_texts, texts_of
 from longhaul.orchestrator.database.statuses import KEPT, LIVE
-from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
+from longhaul.orchestrator.database.tables import (
+    BASELINES,
+    DOCUMENTS,
+    EXPERIMENT_RUNS,
+    EXPERIMENTS,
+    MEASURES,
+    RUN_COUNTS,
+    RUNS,
+)
+from longhaul.orchestrator.database.word_index import add_words, rarest, remove_words
 from longhaul.orchestrator.plan.run_document import RunDocument
 
 # A rerun ends like any run, and only its verdict is kept.
 _KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
 ALL = Filter()
+# Looking up one run by its id takes as long as reading so many lines of an index.
+_LOOK_UPS = 15
+# With more runs than this, a page in the order of time is found sooner than they are sorted.
+_MOST_SORTED = 1000
+
+
+class Value(NamedTuple):
+    """A run's value of a measure; the point is JSON text."""
+
+    run: str
+    point: str
+    seed: int
+    status: str
+    value: float | None
 
 
 class Catalog:
@@ -33,7 +57,10 @@ class Catalog:
         """Record a kept run, its document and its run.json; one that was recorded as kept before stays as it was."""
         record = record_of(run_id, document, run)
         with self._database.write() as connection:
-            if not insert_new(connection, RUNS, [record.row]):
+            keep_texts(connection, record.texts)
+            if new_keys(connection, RUNS, [record.row]):
+                add_words(connection, [record.row])
+            else:
                 was = connection.execute(select(RUNS.c.status).where(RUNS.c.id == run_id)).scalar_one()
                 if was in KEPT:
                     return
@@ -51,6 +78,7 @@ class Catalog:
         """Replace the document of a recorded run."""
         changed = {"status": document["status"], "measured_by": document.get("measured_by"), **numbers_of(document)}
         with self._database.write() as connection:
+            changed |= share_texts(connection, document)
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(changed))
             _write_document(connection, run_id, json.dumps(document), measure_rows(run_id, document))
 
@@ -78,8 +106,11 @@ class Catalog:
 
     def ids_beginning(self, start: str, limit: int) -> list[str]:
         """Ids of kept runs that begin with this, in order."""
-        begins = RUNS.c.id.startswith(start, autoescape=True)
-        query = select(RUNS.c.id).where(begins, _KEPT_HERE).order_by(RUNS.c.id).limit(limit)
+        # An index has a range, and no pattern; an id has no letter after f.
+        begins = and_(RUNS.c.id >= start.lower(), RUNS.c.id < start.lower() + "g")
+        # An expression, or SQLite reads an index of every kept run.
+        kept = and_(func.lower(RUNS.c.status).in_(KEPT), RUNS.c.trace_sha256.is_not(None))
+        query = select(RUNS.c.id).where(begins, kept).order_by(RUNS.c.id).limit(limit)
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 
@@ -113,15 +144,30 @@ class Catalog:
         experiment_id: str | None = None,
     ) -> list[Row]:
         """Some runs of any status, after the one with that creation time and id."""
-        query = _of_experiment(wanted.apply(select(RUNS), RUNS), experiment_id)
+        query = _of_experiment(select(RUNS), experiment_id)
         with self._database.read() as connection:
-            return [_without_words(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first)]
+            found, by, holds = rarest(connection, wanted, _MOST_SORTED), None, None
+            if found is not None:
+                if found.size == 0:
+                    return []
+                query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
+                by = (found.runs.c.created_at, found.runs.c.run_id)
+            query = wanted.apply(query, RUNS, holds)
+            return [_without_words(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first, by)]
 
     def count(self, wanted: Filter = ALL, *, experiment_id: str | None = None) -> int:
         """How many runs there are on all pages together."""
-        query = _of_experiment(wanted.apply(select(func.count()).select_from(RUNS), RUNS), experiment_id)
+        query = _of_experiment(select(func.count()).select_from(RUNS), experiment_id)
         with self._database.read() as connection:
-            return int(connection.execute(query).scalar_one())
+            if experiment_id is None and wanted in (ALL, Filter(status=wanted.status)):
+                return sum(runs for status, runs in _by_status(connection).items() if wanted.status in (None, status))
+            found, holds = rarest(connection, wanted), None
+            if found is not None:
+                if wanted.is_only(found.sought) and experiment_id is None:
+                    return int(connection.execute(select(func.count()).select_from(found.runs)).scalar_one())
+                if found.size is not None and found.size * _LOOK_UPS < sum(_by_status(connection).values()):
+                    query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
+            return int(connection.execute(wanted.apply(query, RUNS, holds)).scalar_one())
 
     def documents(self, run_ids: Sequence[str]) -> dict[str, RunDocument]:
         """The documents of these runs that have ended: kept ones, and failed ones with their error."""
@@ -152,7 +198,7 @@ class Catalog:
     def by_status(self) -> dict[str, int]:
         """How many runs there are in each status."""
         with self._database.read() as connection:
-            return dict(connection.execute(select(RUNS.c.status, func.count()).group_by(RUNS.c.status)).all())
+            return _by_status(connection)
 
     def speed(self, since: str) -> float:
         """Virtual seconds per second of real time over the runs that ended since then; 0 without any."""
@@ -163,17 +209,10 @@ class Catalog:
             virtual_s, wall_s = connection.execute(query).one()
         return virtual_s / wall_s if wall_s else 0.0
 
-    def measured_of(self, experiment_id: str) -> list[tuple[str, str]]:
-        """Which measures the runs of an experiment have: (flow, measure), the flow empty for the path and the run."""
-        its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
-        query = select(MEASURES.c.flow, MEASURES.c.measure).where(MEASURES.c.run_id.in_(its)).distinct()
-        with self._database.read() as connection:
-            return [(row.flow, row.measure) for row in connection.execute(query.order_by(*query.selected_columns))]
-
-    def values_of(self, experiment_id: str, measure: str, flow: str) -> list[Row]:
-        """One measure over the runs of one experiment, in their order, None where a run has no such number."""
+    def values_of(self, experiment_id: str, measure: str, flow: str) -> tuple[list[Value], list[Measure]]:
+        """One measure over the runs of one experiment, in their order, None where a run has no such number; and all their measures."""
         query = (
-            select(RUNS.c.id, RUNS.c.point, RUNS.c.seed, RUNS.c.status, MEASURES.c.value)
+            select(RUNS.c.id, RUNS.c.point, RUNS.c.seed, RUNS.c.status, MEASURES.c.value, RUNS.c.measured)
             .join(EXPERIMENT_RUNS, EXPERIMENT_RUNS.c.run_id == RUNS.c.id)
             .outerjoin(
                 MEASURES,
@@ -183,7 +222,9 @@ class Catalog:
             .order_by(EXPERIMENT_RUNS.c.position)
         )
         with self._database.read() as connection:
-            return [_row(row) for row in connection.execute(query)]
+            rows = connection.execute(query).all()
+            texts = texts_of(connection, {row.measured for row in rows if row.measured is not None})
+        return [Value(*row[:-1]) for row in rows], measures_in(texts.values())
 
     def removable(self) -> list[tuple[str, str]]:
         """Kept runs that may be deleted, the oldest first: (id, created at)."""
@@ -221,13 +262,17 @@ class Catalog:
                 return "it is pinned"
             if connection.execute(select(RUNS.c.id).where(RUNS.c.id == run_id, _protected())).first() is not None:
                 return "an unfinished experiment wants it, or a baseline has it"
+            remove_words(connection, [run_id])
             connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
         return None
 
     def remove(self, run_ids: Sequence[str]) -> None:
         """Delete runs, except those that wait: an earlier result is no reason not to run them."""
         with self._database.write() as connection:
-            connection.execute(delete(RUNS).where(RUNS.c.id.in_(run_ids), RUNS.c.status.not_in(LIVE)))
+            for some in chunks(run_ids):
+                ended = and_(RUNS.c.id.in_(some), RUNS.c.status.not_in(LIVE))
+                remove_words(connection, list(connection.execute(select(RUNS.c.id).where(ended)).scalars()))
+                connection.execute(delete(RUNS).where(ended))
 
 
 def _protected() -> ColumnElement[bool]:
@@ -237,6 +282,11 @@ def _protected() -> ColumnElement[bool]:
         EXPERIMENT_RUNS.c.experiment_id.in_(select(BASELINES.c.experiment_id)),
     )
     return or_(RUNS.c.pinned, RUNS.c.id.in_(select(EXPERIMENT_RUNS.c.run_id).where(needed)))
+
+
+def _by_status(connection: Connection) -> dict[str, int]:
+    query = select(RUN_COUNTS.c.status, RUN_COUNTS.c.runs).where(RUN_COUNTS.c.runs > 0)
+    return dict(connection.execute(query).all())
 
 
 def _row(row: Any) -> Row:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, Select, Table, create_engine, event, inspect, text, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, create_engine, event, inspect, text, tuple_
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
@@ -285,12 +285,17 @@ def _insert_of(connection: Connection) -> Any:
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> int:
     """Insert rows, except those whose key exists; how many were new."""
+    return len(new_keys(connection, table, rows))
+
+
+def new_keys(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The same; the first columns of the keys of the new ones."""
     if not rows:
-        return 0
+        return []
     statement = _insert_of(connection)(table).on_conflict_do_nothing()
     # A driver that sends many at once does not count them; the returned rows can be counted.
     key = next(iter(table.primary_key.columns))
-    return len(connection.execute(statement.returning(key), list(rows)).all())
+    return list(connection.execute(statement.returning(key), list(rows)).scalars())
 
 
 def page_of(
@@ -300,9 +305,10 @@ def page_of(
     limit: int,
     after: tuple[str, str] | None,
     oldest_first: bool,
+    by: tuple[ColumnElement[str], ColumnElement[str]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The next rows by creation time and id, after the row that has these."""
-    time, key = table.c.created_at, table.c.id
+    """The next rows by creation time and id, after the row that has these; `by` are other columns with the same values."""
+    time, key = by or (table.c.created_at, table.c.id)
     if after is not None:
         place = tuple_(time, key)
         query = query.where(place > after if oldest_first else place < after)

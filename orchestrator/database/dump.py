@@ -2,6 +2,8 @@
 
 {"table": "runs", "revision": "0002"}      one such line, then a line a row
 {"id": "...", "status": "done", ...}       bytes as {"base64": "..."}
+
+Tables that follow from others are left out, and made again.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from sqlalchemy import LargeBinary, insert, select, text, update
 
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.statuses import HEAD
-from longhaul.orchestrator.database.tables import METADATA, RUNS, WORK
+from longhaul.orchestrator.database.tables import DERIVED, METADATA, RUNS, WORK
+from longhaul.orchestrator.database.word_index import index_all
 from longhaul.orchestrator.system.errors import ResultsError
 
 _BATCH = 500
@@ -25,6 +28,8 @@ def dump(database: Database) -> Iterator[str]:
     """Every row of every table, of one moment, as lines."""
     with database.read() as connection:
         for table in METADATA.sorted_tables:
+            if table in DERIVED:
+                continue
             yield json.dumps({"table": table.name, "revision": HEAD}) + "\n"
             for row in connection.execution_options(yield_per=_BATCH).execute(select(table)):
                 yield json.dumps({name: _plain(value) for name, value in row._mapping.items()}) + "\n"
@@ -65,6 +70,7 @@ def load(database: Database, lines: Iterable[str], subject: str, bring_runs: Cal
         connection.execute(update(WORK).values(claimed_by=None, lease_until_s=None, progress_s=0.0))
         connection.execute(update(RUNS).where(RUNS.c.status == "running").values(status="queued"))
         _count_on(connection)
+        index_all(connection)
         bring_runs()
 
 

@@ -104,9 +104,9 @@ class Experiments:
                 submission.owner,
                 submission.priority,
             )
-            connection.execute(
-                insert(EXPERIMENT_RUNS),
-                [
+            first = 0
+            for some in chunks(run_ids):
+                members = [
                     {
                         "experiment_id": submission.id,
                         "position": position,
@@ -114,10 +114,12 @@ class Experiments:
                         "cached": run_id in kept,
                         "counted": kept.get(run_id),
                     }
-                    for position, run_id in enumerate(run_ids)
-                ],
-            )
-            say_all(connection, "run.queued", [(None, run_id, {}) for run_id in queued])
+                    for position, run_id in enumerate(some, first)
+                ]
+                connection.execute(insert(EXPERIMENT_RUNS), members)
+                first += len(some)
+            for some in chunks(queued):
+                say_all(connection, "run.queued", [(None, run_id, {}) for run_id in some])
             close_if_over(connection, submission.id)
         return submission.id
 

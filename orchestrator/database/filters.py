@@ -1,19 +1,35 @@
 """Filters of lists, and their SQL conditions: the same for runs and for experiments.
 
-Status, name and time have columns; everything else is found in the line of words (search_fields.py), of which the indices of a
-list in the order of time hold a copy: a page is found by reading the index, whatever the filter, and rows are read for that page alone.
+Status, name, owner and time have columns; everything else is found in the line of words (search_fields.py), through the index of its words
+(word_index.py) or by reading the lines, of which the indices of a list in the order of time hold a copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, Table, or_
 
 from longhaul.orchestrator.database.search_fields import asked_words, word
 from longhaul.orchestrator.system.units import format_duration, format_rate
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A text in a line: a whole word, a part of any word, or `key=value` with the whole value."""
+
+    kind: Literal["word", "part", "named"]
+    text: str
+
+    def is_in(self, line: ColumnElement[str]) -> ColumnElement[bool]:
+        """The condition on a line, whose words are between spaces."""
+        if self.kind == "part":
+            return line.contains(self.text, autoescape=True)
+        # A swept field may be written without what it belongs to: `rtt=300ms` for `path.rtt=300ms`.
+        ends = (f" {self.text} ", f".{self.text} ") if self.kind == "named" else (f" {self.text} ",)
+        return or_(*(line.contains(end, autoescape=True) for end in ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +54,26 @@ class Filter:
 
     @property
     def searches(self) -> bool:
-        """Whether lines of words have to be read, which takes longer the more rows there are."""
-        return any(self._parts()) or any(self._named())
+        """Whether lines of words have to be searched."""
+        return any(self.sought())
 
-    def apply(self, query: Select[Any], table: Table) -> Select[Any]:
-        """The query with these conditions."""
-        for condition in self._conditions(table):
+    def apply(self, query: Select[Any], table: Table, without: Sought | None = None) -> Select[Any]:
+        """The query with these conditions, except one that already holds."""
+        for condition in self._by_column(table):
             query = query.where(condition)
+        for sought in self.sought():
+            if sought != without:
+                query = query.where(sought.is_in(table.c.words))
         return query
 
-    def _conditions(self, table: Table) -> Iterator[ColumnElement[bool]]:
+    def is_only(self, sought: Sought) -> bool:
+        """Whether this is its only condition."""
+        given = (self.name, self.status, self.owner, self.pinned, self.since, self.until)
+        return all(value is None for value in given) and list(self.sought()) == [sought]
+
+    def _by_column(self, table: Table) -> Iterator[ColumnElement[bool]]:
         name = table.c.experiment if "experiment" in table.c else table.c.name
-        for column, value in ((name, self.name), (table.c.status, self.status)):
+        for column, value in ((name, self.name), (table.c.status, self.status), (table.c.owner, self.owner)):
             if value is not None:
                 yield column == value
         if self.pinned is not None:
@@ -58,28 +82,15 @@ class Filter:
             yield table.c.created_at >= self.since
         if self.until is not None:
             yield table.c.created_at < self.until
-        if self.owner is not None:
-            # The word is in lower case, a name may not be.
-            yield table.c.owner == self.owner
-        for part in self._parts():
-            yield table.c.words.contains(part, autoescape=True)
-        for named in self._named():
-            # A swept field may be written without what it belongs to: `rtt=300ms` for `path.rtt=300ms`.
-            ends = (f" {named} ", f".{named} ")
-            yield or_(*(table.c.words.contains(end, autoescape=True) for end in ends))
 
-    def _parts(self) -> Iterator[str]:
-        """Texts that a line must contain."""
-        named = [("owner", self.owner), ("backend", self.backend), ("topology", self.topology)]
+    def sought(self) -> Iterator[Sought]:
+        """What a line must contain."""
+        named = [("backend", self.backend), ("topology", self.topology)]
         named += [("cc", control) for control in self.controls]
         named.append(("bandwidth", None if self.bandwidth_bps is None else format_rate(self.bandwidth_bps)))
         named.append(("rtt", None if self.rtt_us is None else format_duration(self.rtt_us)))
-        yield from (f" {word(name, value)} " for name, value in named if value is not None)
-        yield from (asked for asked in asked_words(self.text) if not _is_named(asked))
-
-    def _named(self) -> Iterator[str]:
-        """Words that a line must contain as `key=value`, with the whole value."""
-        yield from filter(_is_named, asked_words(self.text))
+        yield from (Sought("word", word(name, value)) for name, value in named if value is not None)
+        yield from (Sought("named" if _is_named(asked) else "part", asked) for asked in asked_words(self.text))
 
 
 def _is_named(asked: str) -> bool:

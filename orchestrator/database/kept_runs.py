@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from longhaul.orchestrator.database.run_records import RunRecord, now
+from longhaul.orchestrator.database.run_records import Row, RunRecord, now
+from longhaul.orchestrator.database.search_fields import words_of
 from longhaul.orchestrator.database.statuses import HEAD, KEPT, RUN_FINISHED
 from longhaul.orchestrator.plan.run_document import RunDocument
 
@@ -109,8 +110,12 @@ def _is_unknown(connection: sqlite3.Connection, run_id: str) -> bool:
 
 def _insert(connection: sqlite3.Connection, record: RunRecord) -> None:
     row, run_id = record.row, record.row["id"]
+    connection.executemany(
+        "INSERT INTO shared_texts (key, text) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", record.texts.items()
+    )
     columns, values = ", ".join(row), ", ".join("?" * len(row))
     connection.execute(f"INSERT INTO runs ({columns}) VALUES ({values})", tuple(row.values()))  # noqa: S608 (names of columns)
+    _index(connection, row)
     connection.execute("INSERT INTO documents (run_id, document) VALUES (?, ?)", (run_id, record.document))
     connection.executemany(
         "INSERT INTO measures (run_id, flow, measure, value) VALUES (:run_id, :flow, :measure, :value)",
@@ -126,3 +131,15 @@ def _insert(connection: sqlite3.Connection, record: RunRecord) -> None:
                 "INSERT INTO counts (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = value + ?2",
                 (name, rise),
             )
+
+
+def _index(connection: sqlite3.Connection, row: Row) -> None:
+    """The words of the new run, as word_index.py has them."""
+    words = sorted(words_of(row["id"], row["words"]))
+    connection.executemany(
+        "INSERT INTO words (word) VALUES (?) ON CONFLICT (word) DO NOTHING", ((word,) for word in words)
+    )
+    connection.executemany(
+        "INSERT INTO run_words (word_id, created_at, run_id) SELECT id, ?, ? FROM words WHERE word = ?",
+        ((row["created_at"], row["id"], word) for word in words),
+    )

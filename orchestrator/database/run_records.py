@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,12 +22,25 @@ class RunRecord:
     row: Row
     document: str
     measures: list[Row]
+    # The texts that it may share with other runs, by their keys, which are in its row.
+    texts: dict[str, str]
     # By how much the counters of the lab rise.
     rises: dict[str, float]
 
 
 # The columns that a run gets at its end; the others it has from the day on which it was queued.
-AT_ITS_END = ("status", "kernel", "wall_s", "trace_sha256", "measured_by", "finished_at", "utilisation", "jain")
+AT_ITS_END = (
+    "status",
+    "kernel",
+    "wall_s",
+    "trace_sha256",
+    "measured_by",
+    "finished_at",
+    "utilisation",
+    "jain",
+    "identity",
+    "measured",
+)
 
 
 def now() -> str:
@@ -37,6 +51,7 @@ def now() -> str:
 def record_of(run_id: str, document: RunDocument, run: Mapping[str, Any]) -> RunRecord:
     """The record of a run that is kept now."""
     at = now()
+    keys, texts = shared_in(document)
     row = {
         "id": run_id,
         "experiment": document["experiment"],
@@ -53,23 +68,40 @@ def record_of(run_id: str, document: RunDocument, run: Mapping[str, Any]) -> Run
         "finished_at": at,
         "pinned": False,
         **numbers_of(document),
+        **keys,
         **run_traits(run_id, document["experiment"], None, run),
     }
     # A guest that was started once more had died.
     again = document.get("retries", 0)
     rises = {"virtual_s": document["virtual_s"], "wall_s": document["wall_s"], "retries": again, "guest_deaths": again}
-    return RunRecord(row, json.dumps(document), measure_rows(run_id, document), rises)
+    return RunRecord(row, json.dumps(document), measure_rows(run_id, document), texts, rises)
 
 
 def measure_rows(run_id: str, document: RunDocument) -> list[Row]:
     """A row for every number of the document that belongs to a flow or to the path."""
-    return [{"run_id": run_id, **measure} for measure in _numbers(document)]
+    return [{"run_id": run_id, **measure} for measure in numbers_in(document)]
 
 
-def _numbers(document: RunDocument) -> Iterator[Row]:
-    for flow in document["flows"]:
+def shared_in(document: Mapping[str, Any]) -> tuple[dict[str, str | None], dict[str, str]]:
+    """The texts of a document that many runs share: the columns of the run that name them, and the text of each key."""
+    identity = document.get("identity")
+    texts = {
+        "identity": None if identity is None else json.dumps(identity, sort_keys=True),
+        "measured": json.dumps(sorted((row["flow"], row["measure"]) for row in numbers_in(document))),
+    }
+    keys = {column: None if text is None else _key(text) for column, text in texts.items()}
+    return keys, {_key(text): text for text in texts.values() if text is not None}
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def numbers_in(document: Mapping[str, Any]) -> Iterator[Row]:
+    """Every number of a document that belongs to a flow or to the path, flat: rows with flow, measure and value."""
+    for flow in document.get("flows", ()):
         yield from ({"flow": flow["name"], **row} for row in _flat(flow, ""))
-    yield from ({"flow": "", **row} for row in _flat(document["path"], ""))
+    yield from ({"flow": "", **row} for row in _flat(document.get("path", {}), ""))
     if document.get("jain") is not None:
         yield {"flow": "", "measure": "jain", "value": document["jain"]}
 

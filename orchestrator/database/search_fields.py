@@ -45,6 +45,17 @@ def line_of(words: Iterable[str]) -> str:
     return line.encode()[:_MOST_BYTES].decode(errors="ignore").rpartition(" ")[0] + " "
 
 
+def words_of(run_id: str, line: str) -> list[str]:
+    """The words of a line that are indexed: all but the id, and of a field those without what it belongs to, as in `.rtt=300ms`."""
+    found = [word for word in line.split() if word != run_id]
+    for word in tuple(found):
+        field, sign, value = word.partition("=")
+        while sign and "." in field:
+            field = field.partition(".")[2]
+            found.append(f".{field}={value}")
+    return list(dict.fromkeys(found))
+
+
 def controls_of(flows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The congestion controls of flows, each once, in their order."""
     return list(dict.fromkeys(flow["cc"] for flow in flows if flow.get("cc")))

@@ -3,6 +3,7 @@
     experiments ---< experiment_runs >--- runs --- documents   what a finished run came to
          |                                  |----- work        what a run that is still wanted needs
          '--------------< events >----------'----- measures    every number of its document, a row each
+    runs ---< run_words >--- words      run_counts        follow from the rows of runs
     tokens ---< sessions      audit      leases      workers      baselines      spans      exporters      counts
 
 A run's id is the hash of all that determines its result, so two experiments that want the same run share a row.
@@ -59,15 +60,55 @@ RUNS = Table(
     Column("rtt_us", BigInteger),
     Column("utilisation", Float),
     Column("jain", Float),
+    # Keys of texts: its programs, and the names of its measures (shared_texts.py).
+    Column("identity", String(16)),
+    Column("measured", String(16)),
     Column("controls", Text, nullable=False, server_default=""),
     Column("words", Text, nullable=False, server_default=""),
-    # Each holds the words, so that a search reads an index and no rows but those of its page.
+    # Each holds the words, so that a search for a frequent part of words reads an index and no rows but those of its page.
     Index("runs_by_experiment", "experiment", "created_at", "id", "words"),
     Index("runs_by_time", "created_at", "id", "words"),
     Index("runs_by_status", "status", "created_at", "id", "words"),
+    Index("runs_by_owner", "owner", "created_at", "id"),
     Index("runs_by_end", "finished_at"),
-    Index("runs_by_pin", "pinned", "created_at"),
+    Index("runs_by_pin", "pinned", "created_at", "id"),
 )
+
+# Texts that many runs have in common, by the hash of each.
+SHARED_TEXTS = Table(
+    "shared_texts",
+    METADATA,
+    Column("key", String(16), primary_key=True),
+    Column("text", Text, nullable=False),
+)
+
+# The index of the words of runs (word_index.py); without references, since it repeats the lines.
+WORDS = Table(
+    "words",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("word", Text, nullable=False),
+    UniqueConstraint("word", name="words_once"),
+)
+RUN_WORDS = Table(
+    "run_words",
+    METADATA,
+    Column("word_id", Integer, primary_key=True, autoincrement=False),
+    Column("created_at", String(32), primary_key=True),
+    Column("run_id", String(32), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+# How many runs there are in each status: triggers of the database count, in the transaction that changes the rows (revision 0007).
+RUN_COUNTS = Table(
+    "run_counts",
+    METADATA,
+    Column("status", String(16), primary_key=True),
+    Column("runs", Integer, nullable=False),
+)
+
+# Tables that follow from others: a backup leaves them out.
+DERIVED = (WORDS, RUN_WORDS, RUN_COUNTS)
 
 DOCUMENTS = Table(
     "documents",

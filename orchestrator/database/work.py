@@ -20,29 +20,53 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, insert, or_, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, insert_new
+from longhaul.orchestrator.database.connection import Database, chunks, insert_new, new_keys
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.events import PROGRESS, say, say_all
 from longhaul.orchestrator.database.outcomes import give_up, settle, wait_again
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import run_traits
+from longhaul.orchestrator.database.shared_texts import share_texts
 from longhaul.orchestrator.database.statuses import LIVE
 from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS, WORK
+from longhaul.orchestrator.database.word_index import add_words
 from longhaul.orchestrator.plan.run_document import RunDocument
 
 Row = dict[str, Any]
+# Rows of this many runs are in memory at a time.
+_BATCH = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Wanted:
-    """A wanted run: its id, its plan, and what it needs of a machine (`sandbox`, `programs`, `alone`, `root`, `hosts`)."""
+    """A wanted run: its id, its plan, and what it needs of a machine (`sandbox`, `programs`, `alone`, `root`, `hosts`).
+
+    It holds the plan as the database does: those of a sweep of twenty thousand points take no more memory than their rows.
+    """
 
     run_id: str
-    run: Mapping[str, Any]
-    spec: Mapping[str, Any]
-    needs: str = "sandbox"
+    needs: str
     # The kept run that this one is to be compared with; its own result is that comparison alone.
-    rerun_of: str | None = None
+    rerun_of: str | None
+    packed: bytes
+
+    def __init__(
+        self,
+        run_id: str,
+        run: Mapping[str, Any],
+        spec: Mapping[str, Any],
+        needs: str = "sandbox",
+        rerun_of: str | None = None,
+    ) -> None:
+        packed = zlib.compress(json.dumps({"run": run, "spec": spec, "rerun_of": rerun_of}).encode(), 1)
+        for name, value in (("run_id", run_id), ("needs", needs), ("rerun_of", rerun_of), ("packed", packed)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def run(self) -> Mapping[str, Any]:
+        """Its run.json."""
+        found: Mapping[str, Any] = _unpacked(self.packed)["run"]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,48 +101,50 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
         connection.execute(update(RUNS).where(RUNS.c.id.in_(some)).values(again))
         wait_again(connection, some)
     at, at_s = now(), time.time()
-    insert_new(
-        connection,
-        RUNS,
-        [
-            {
-                "id": one.run_id,
-                "experiment": experiment,
-                "status": "queued",
-                "backend": one.run["backend"],
-                "kernel": one.run["kernel"],
-                "seed": one.run["seed"],
-                "created_at": at,
-                "virtual_s": one.run["duration_us"] / 1e6,
-                "point": json.dumps(one.run["point"], sort_keys=True),
-                "owner": owner,
-                "pinned": False,
-                **run_traits(one.run_id, experiment, owner, one.run, one.rerun_of),
-            }
-            for one in fresh
-        ],
-    )
-    insert_new(
-        connection,
-        WORK,
-        [
-            {
-                "run_id": one.run_id,
-                "run": _packed(one),
-                "owner": owner,
-                "priority": priority,
-                "queued_s": at_s,
-                "position": position,
-                "needs": one.needs,
-                "attempts": 0,
-                "fence": 0,
-                "cancel": False,
-                "progress_s": 0.0,
-            }
-            for position, one in enumerate(fresh)
-        ],
-    )
+    for first in range(0, len(fresh), _BATCH):
+        batch = fresh[first : first + _BATCH]
+        rows = [_run_row(one, experiment, owner, at) for one in batch]
+        new = set(new_keys(connection, RUNS, rows))
+        add_words(connection, [row for row in rows if row["id"] in new])
+        insert_new(
+            connection,
+            WORK,
+            [
+                {
+                    "run_id": one.run_id,
+                    "run": one.packed,
+                    "owner": owner,
+                    "priority": priority,
+                    "queued_s": at_s,
+                    "position": position,
+                    "needs": one.needs,
+                    "attempts": 0,
+                    "fence": 0,
+                    "cancel": False,
+                    "progress_s": 0.0,
+                }
+                for position, one in enumerate(batch, first)
+            ],
+        )
     return [one.run_id for one in fresh]
+
+
+def _run_row(one: Wanted, experiment: str, owner: str, at: str) -> Row:
+    run = one.run
+    return {
+        "id": one.run_id,
+        "experiment": experiment,
+        "status": "queued",
+        "backend": run["backend"],
+        "kernel": run["kernel"],
+        "seed": run["seed"],
+        "created_at": at,
+        "virtual_s": run["duration_us"] / 1e6,
+        "point": json.dumps(run["point"], sort_keys=True),
+        "owner": owner,
+        "pinned": False,
+        **run_traits(one.run_id, experiment, owner, run, one.rerun_of),
+    }
 
 
 def is_free(now_s: float) -> ColumnElement[bool]:
@@ -133,10 +159,6 @@ def order_of(now_s: float) -> tuple[Subquery, ColumnElement[int], Sequence[Colum
     )
     has = func.coalesce(running.c.running, 0)
     return running, has, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
-
-
-def _packed(one: Wanted) -> bytes:
-    return zlib.compress(json.dumps({"run": one.run, "spec": one.spec, "rerun_of": one.rerun_of}).encode(), 1)
 
 
 def _unpacked(packed: bytes) -> dict[str, Any]:
@@ -282,7 +304,7 @@ class Work:
             if status == "cancelled" and not given_up:
                 _put_back(connection, run_id, {"why": "it is wanted again"}, counted=False)
                 return False
-            ended = {"status": status, "finished_at": now()}
+            ended = {"status": status, "finished_at": now(), **share_texts(connection, document or {})}
             connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(ended))
             connection.execute(delete(DOCUMENTS).where(DOCUMENTS.c.run_id == run_id))
             connection.execute(insert(DOCUMENTS).values(run_id=run_id, document=json.dumps(document or {})))

@@ -50,6 +50,16 @@ class Previewed:
     kept: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A compiled experiment: as written, the notes of its plan, and its runs."""
+
+    experiment: Experiment
+    spec: Mapping[str, Any]
+    lint: Sequence[str]
+    wanted: Sequence[Wanted]
+
+
 class Desk:
     """Takes submitted experiments."""
 
@@ -99,32 +109,40 @@ class Desk:
         digest = _digest(asdict(request))
         if known := self._experiments.asked_before(owner, idempotency_key, digest):
             return known
-        plan = self.plan(request, trusted=trusted)
         asked = {name: value for name, value in asdict(request).items() if name != "spec"}
-        return self._record(plan, asked, digest, owner, request.backend, request.priority, idempotency_key)
+        with self._reading(request, trusted=trusted) as experiment:
+            wanted = self._wanted(experiment, request.backend, _compiling(request))
+        return self._record(wanted, asked, digest, owner, request.priority, idempotency_key)
 
     def queue_internal(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
         """Record and queue one of the project's experiments for the sandbox, with the original request; returns its id."""
-        return self._record(compile_plan(experiment), asked, _digest(asked), owner, "sandbox")
+        return self._record(self._wanted(experiment, "sandbox", {}), asked, _digest(asked), owner)
+
+    def _wanted(self, experiment: Experiment, backend_name: str, compiling: Mapping[str, Any]) -> _Compiled:
+        """Compile an experiment, packing each run at once: a plan of thousands of runs is never in memory as a whole."""
+        changes = {name: compiling[name] for name in ("seed", "repeats") if compiling.get(name) is not None}
+        spec = experiment.model_copy(update=changes).model_dump(mode="json", exclude_none=True)
+        backend = open_backend(backend_name, self._settings)
+        wanted: list[Wanted] = []
+
+        def pack(run: Run) -> None:
+            wanted.append(Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)))
+
+        plan = compile_plan(experiment, **compiling, take=pack)
+        return _Compiled(plan.experiment, spec, plan.lint, wanted)
 
     def _record(
         self,
-        plan: Plan,
+        compiled: _Compiled,
         asked: Mapping[str, Any],
         digest: str,
         owner: str,
-        backend_name: str,
         priority: int = 0,
         idempotency_key: str | None = None,
     ) -> str:
-        experiment = plan.experiment
-        if not plan.runs:
+        experiment, wanted = compiled.experiment, compiled.wanted
+        if not wanted:
             raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
-        spec = experiment.model_dump(mode="json", exclude_none=True)
-        backend = open_backend(backend_name, self._settings)
-        wanted = [
-            Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)) for run in plan.runs
-        ]
         self._measure_again([one.run_id for one in wanted])
         self._check_quota(owner, len(wanted))
         return self._experiments.submit(
@@ -135,8 +153,8 @@ class Desk:
                 owner=owner,
                 priority=priority,
                 aggregate=experiment.aggregate,
-                spec=spec,
-                lint=plan.lint,
+                spec=compiled.spec,
+                lint=compiled.lint,
                 asked=asked,
                 asked_sha256=digest,
                 idempotency_key=idempotency_key,

@@ -33,6 +33,7 @@ EXTRAS = {
     "tuning": Extra(("optuna", "cmaes"), "a search of parameters or conditions"),
     "figures": Extra(("matplotlib",), "figures in SVG and PNG"),
     "frames": Extra(("pyarrow",), "frames of a result"),
+    "query": Extra(("duckdb",), "questions in SQL"),
     "hosts": Extra(("ansible", "ansible_runner"), "the deployment of hosts"),
 }
 

@@ -293,7 +293,11 @@ def test_runs_of_other_programs_are_marked_in_every_list(tmp_path: Path) -> None
             assert {row.branch: row.other_programs for row in client.baselines()} == {"main": lines, "side": []}
             assert client.run(KEY).other_programs == client.experiment(old).other_programs == lines
         table = longhaul("baseline", "list", home=tmp_path / "job", **service.command()).stdout
-        assert [line.endswith("kernel, agent") for line in map(str.rstrip, table.splitlines())] == [False, True, False]
+        assert [line.endswith("kernel, agent, lh_trace") for line in map(str.rstrip, table.splitlines())] == [
+            False,
+            True,
+            False,
+        ]
         assert max(map(len, table.splitlines())) <= 80, table
         rows = {row["id"]: row for row in json.loads(longhaul("list", "runs", "--json", home=home).stdout)}
         assert {key: row["other_programs"] for key, row in rows.items()} == {

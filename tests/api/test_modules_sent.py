@@ -86,7 +86,9 @@ def test_one_that_replaces_a_control_and_one_beside_it_are_sent_and_run(
         spec = client.experiment(result["id"]).spec
         plan = client.plan_of(result["runs"][0]["run"])
     assert spec["modules"] == [f"sha256:{source}", {"from": f"sha256:{source}", "as": "reno_mine"}]
-    assert {(one["name"], one["file"], one["registers"], one.get("replaces")) for one in plan["modules"]} == {
+    assert {
+        (one["name"], one["file"], one["registers"], one.get("replaces")) for one in plan["modules"] if "file" in one
+    } == {
         ("own_reno", "tcp_reno", "own-reno", "reno"),
         ("tcp_reno_mine", "tcp_reno", "reno_mine", None),
     }

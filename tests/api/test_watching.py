@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import struct
@@ -12,9 +14,11 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from longhaul.client import Client
+from longhaul.orchestrator.system.errors import LonghaulError
 from tests.support.service import ROOT, Service
 from tests.support.terminal import run_watched
 from tests.support.waiting import wait_for
@@ -252,6 +256,37 @@ def test_the_values_of_an_experiment_are_those_of_its_runs(service: Service) -> 
     assert value["value"] == document["flows"][0]["goodput_bps"]
     assert {"flow": None, "measure": "jain"} in found["measures"]
     assert nothing["values"][0]["value"] is None
+
+
+def test_the_values_of_an_ended_experiment_have_a_tag(service: Service) -> None:
+    place = f"{ROOT}/experiments/{service.experiment}/values"
+    with service.client("read") as client:
+        first = client.get(place, params={"flow": "app"})
+        tag = {"If-None-Match": first.headers["etag"]}
+        again, other = (client.get(place, params={"flow": flow}, headers=tag) for flow in ("app", ""))
+    assert (again.status_code, other.status_code) == (304, 200)
+
+
+def test_the_points_of_an_experiment_are_one_table(service: Service, tmp_path: Path) -> None:
+    place = f"{ROOT}/experiments/{service.experiment}/points"
+    with service.client("read") as client:
+        parquet, text = client.get(place), client.get(place, params={"format": "csv"})
+        again = client.get(place, headers={"If-None-Match": parquet.headers["etag"]})
+        refused = client.get(place, params={"format": "xml"})
+        document = client.get(f"{ROOT}/runs/{service.run}").json()["document"]
+    assert (parquet.status_code, text.status_code, again.status_code, refused.status_code) == (200, 200, 304, 422)
+    assert parquet.headers["content-disposition"].endswith(f'{service.experiment}.parquet"')
+    table = pyarrow.parquet.read_table(io.BytesIO(parquet.content)).to_pylist()
+    lines = list(csv.DictReader(io.StringIO(text.text)))
+    assert [row["run"] for row in table] == [row["run"] for row in lines] == [service.run]
+    assert table[0]["goodput_bps"] == float(lines[0]["goodput_bps"]) == document["flows"][0]["goodput_bps"]
+    assert table[0]["path_utilisation"] == document["path"]["utilisation"]
+    with Client(service.url, service.tokens["read"]) as reader:
+        file = reader.points(service.experiment, tmp_path / "points.csv")
+        assert file.read_text() == text.text
+        with pytest.raises(LonghaulError):
+            reader.points(service.experiment, tmp_path / "points.xml")
+    assert not (tmp_path / "points.xml").exists()
 
 
 def test_a_pin_invalidates_the_etag_of_a_run(service: Service) -> None:

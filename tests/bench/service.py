@@ -1,12 +1,15 @@
-"""`make bench-api`: the service with 10,000 runs in its database, loaded by wrk on loopback; prints a table, with --json a document.
+"""`make bench-api`: the service with 100,000 runs in its database, loaded by wrk on loopback; prints a table, with --json a document.
 
     list      GET /runs, a page of 50                                20 requests at once
     series    GET /runs/{random}/series, 2,000 of some 100,000 points  20 requests at once
     cached    POST /experiments with only kept runs                  one at a time
+    lists     every question of lists.py                             20 requests at once; processor time of the API's process
+    large     every large answer of lists.py                         one at a time
     follow    500 followers of one run's events                      from the time of an event to its arrival
     memory    resident memory of the API's process after all of it
 
-The runs are copies of one real run (its files as hard links), so a series is really read from Parquet each time.
+The database is that of many_runs.py, in SQLite, or with --postgresql in a PostgreSQL that is started for it; BENCH="--runs 10000"
+gives the numbers to compare with.
 """
 
 from __future__ import annotations
@@ -22,21 +25,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from longhaul.orchestrator.database.connection import insert_new
-from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
-from tests.support.service import LONGHAUL, served
+from tests.bench.lists import LARGE, QUESTIONS
+from tests.bench.many_runs import fill
+from tests.support.parts import Postgres
+from tests.support.service import LONGHAUL, Service, served
 
 # A hundred thousand ACKs, as in the trace of a long run.
 MODEL = ["quick", "--set", "path.bandwidth=100 Mbit/s", "--set", "duration=25 s"]
-_BATCH = 500
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 _Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -55,34 +60,12 @@ end
 """
 
 
-def fill(store: Store, count: int) -> list[str]:
-    """Copy the only run of the store many times: rows, and folders of hard links."""
-    (model,) = store.list_runs(1)
-    document = store.find(model["id"])
-    assert document is not None
-    row = {name: model[name] for name in RUNS.c.keys()}  # noqa: SIM118 (columns, not a mapping)
-    files = list(store.directory(model["id"]).iterdir())
-    ids = [f"{number:020x}" for number in range(count - 1)]
-    for begin in range(0, len(ids), _BATCH):
-        some = ids[begin : begin + _BATCH]
-        with store.database.write() as connection:
-            insert_new(connection, RUNS, [row | {"id": key} for key in some])
-            texts = [{"run_id": key, "document": json.dumps(document | {"run": key})} for key in some]
-            insert_new(connection, DOCUMENTS, texts)
-        for key in some:
-            folder = store.directory(key)
-            folder.mkdir(parents=True)
-            for file in files:
-                os.link(file, folder / file.name)
-    return [*ids, model["id"]]
-
-
 def wrk(address: str, token: str, path: str, ids: list[str], seconds: int, folder: Path) -> dict[str, float]:
     """Twenty requests at once for some seconds: their latencies in milliseconds."""
     (folder / "ids").write_text("\n".join(ids))
     script = folder / "script.lua"
     script.write_text(_SCRIPT % {"ids": folder / "ids", "path": path, "token": token})
-    command = ["wrk", "-t1", "-c20", f"-d{seconds}s", "-s", str(script), address]
+    command = ["wrk", "-t1", "-c20", f"-d{seconds}s", "--timeout", "60s", "-s", str(script), address]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     match = re.search(r"RESULT (\d+) (\d+) (\S+) (\S+) (\S+)", output)
     assert match is not None, output
@@ -162,14 +145,66 @@ def memory_mb(pid: int) -> float:
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
 
 
-def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
+def ask_lists(
+    service: Service, ids: list[str], rows: list[dict[str, Any]], seconds: int, folder: Path
+) -> dict[str, Any]:
+    """Each question by twenty readers at once, with the processor time that the API's process spends on one."""
+    middle = rows[len(rows) // 2]
+    cursor = f"{middle['created_at'].removesuffix('+00:00')}Z_{middle['id']}"
+    found = {}
+    for name, path in QUESTIONS.items():
+        path = path.replace("{middle}", cursor).replace("{part}", middle["id"][3:12])
+        before_s = cpu_s(service.pid)
+        measured = wrk(service.url, service.tokens["admin"], f"/api/v1{path}", ids, seconds, folder)
+        cpu_ms = (cpu_s(service.pid) - before_s) * 1000 / (measured["requests_per_s"] * seconds)
+        found[f"list: {name}"] = measured | {"cpu_ms": cpu_ms}
+    return found
+
+
+def ask_large(service: Service) -> dict[str, Any]:
+    """Each large answer by one reader, a few times."""
+    found = {}
+    headers = {"Authorization": f"Bearer {service.tokens['admin']}"}
+    with httpx.Client(base_url=f"{service.url}/api/v1", headers=headers, timeout=300) as client:
+        for name, path in LARGE.items():
+            took, before_s = [], cpu_s(service.pid)
+            for _ in range(3):
+                begun = time.perf_counter()
+                answer = client.get(path).raise_for_status()
+                took.append((time.perf_counter() - begun) * 1000)
+            cpu_ms = (cpu_s(service.pid) - before_s) * 1000 / len(took)
+            megabytes, rss_mb = len(answer.content) / 1e6, memory_mb(service.pid)
+            found[f"large: {name}"] = {
+                "p50_ms": statistics.median(took),
+                "cpu_ms": cpu_ms,
+                "mb": megabytes,
+                "rss_mb": rss_mb,
+            }
+    return found
+
+
+def cpu_s(pid: int) -> float:
+    """Processor time of a process."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / _TICKS
+
+
+def measure(runs: int, seconds: int, followers: int, *, postgresql: bool) -> dict[str, Any]:
     """Measure everything, with a temporary home."""
-    with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder, ExitStack() as until_end:
         home = Path(folder) / "home"
         home.mkdir()
         os.environ["LONGHAUL_HOME"] = str(home)
+        os.environ.pop("LONGHAUL_DATABASE", None)
+        if postgresql:
+            server = Postgres(Path(folder))
+            server.start()
+            until_end.callback(server.stop)
+            os.environ["LONGHAUL_DATABASE"] = server.create("lab")
         subprocess.run([*LONGHAUL, "run", *MODEL, "--json"], check=True, stdout=subprocess.DEVNULL)
-        ids = fill(Store(load_settings()), runs)
+        store = Store(load_settings())
+        ids = fill(store, runs)
+        rows = store.list_runs(runs)
+        store.database.close()
         with served(home) as service:
             address, token = service.url, service.tokens["admin"]
             found: dict[str, Any] = {"runs": runs, "memory_at_start_mb": memory_mb(service.pid)}
@@ -177,6 +212,9 @@ def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
             series = "/api/v1/runs/{id}/series?measure=cwnd&flow=app&points=2000"
             found["series"] = wrk(address, token, series, ids, seconds, Path(folder))
             found["cached"] = cached(address, token, 20)
+            found |= ask_lists(service, ids, rows, max(1, seconds // 3), Path(folder))
+            found["memory_after_lists_mb"] = memory_mb(service.pid)
+            found |= ask_large(service)
             found["follow"] = asyncio.run(follow(address, token, followers))
             found["memory_mb"] = memory_mb(service.pid)
         return found
@@ -184,21 +222,22 @@ def measure(runs: int, seconds: int, followers: int) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--seconds", type=int, default=15, help="duration of each wrk")
     parser.add_argument("--followers", type=int, default=500)
+    parser.add_argument("--postgresql", action="store_true", help="the database in PostgreSQL, in place of SQLite")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if shutil.which("wrk") is None:
         print("bench-api: wrk is missing: apt-get install wrk", file=sys.stderr)
         return 3
-    found = measure(options.runs, options.seconds, options.followers)
+    found = measure(options.runs, options.seconds, options.followers, postgresql=options.postgresql)
     if options.json:
         print(json.dumps(found))
         return 0
     for name, numbers in found.items():
         shown = numbers if isinstance(numbers, dict) else {"": numbers}
-        print(f"{name:20} " + "  ".join(f"{key} {value:.4g}" for key, value in shown.items()))
+        print(f"{name:36} " + "  ".join(f"{key} {value:.4g}" for key, value in shown.items()))
     return 0
 
 

@@ -21,6 +21,7 @@ DECLARED: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 # What a user types, below LONGHAUL_HOME; the settings before it, as in a shell.
 COMMANDS = {
+    "query": ["query SELECT"],
     "service": ["serve --port 0"],
     "postgresql": ["LONGHAUL_DATABASE=postgresql://localhost/none list runs"],
     "cluster": [

@@ -113,6 +113,9 @@ ROWS["0005"] = [
     (_PATH_5, {"id": "q" * 20}),
     (_EXPERIMENT_5, {}),
 ]
+# An experiment counts each of its runs once.
+_COUNTED_6 = "UPDATE experiment_runs SET counted = 'done' WHERE run_id = :id"
+ROWS["0006"] = [*ROWS["0005"], (_COUNTED_6, {"id": "a" * 20})]
 
 
 def make_earlier(url: str, revision: str) -> None:
@@ -149,6 +152,9 @@ def test_every_earlier_database_is_migrated(url: str, revision: str) -> None:
     assert (row["controls"], row["utilisation"], row["jain"], row["rtt_us"]) == ("htcp", 0.5, None, None)
     words = _words(database)
     assert words["a" * 20] == _WORDS["a" * 20]
+    # The index of words, the counts and the texts that runs share are filled.
+    assert catalog.count(Filter(controls=("htcp",))) == 1
+    assert (catalog.count(), catalog.by_status().get("missed")) == ((3 if revision > "0001" else 2), 1)
     if revision > "0001":
         (waits,) = catalog.page(10, Filter(rtt_us=10_000, owner="ada"))
         assert (waits["id"], waits["topology"], waits["controls"]) == ("q" * 20, "dumbbell", "cubic")

@@ -203,6 +203,7 @@ CAPABILITIES: dict[str, tuple[str, Callable[[Settings], _Pieces]]] = {
     "tuning": ("`longhaul tune` and `longhaul search`", lambda _: _extra("tuning")),
     "figures": ("figures in SVG and PNG", lambda _: _extra("figures")),
     "frames": ("frames of a result in Python", lambda _: _extra("frames")),
+    "query": ("questions in SQL over kept runs", lambda _: _extra("query")),
     "page": ("the web page of the service", _page),
     "prometheus": ("streaming runs to Prometheus while they are running", _prometheus),
     "containers": ("the lab in containers", _containers),

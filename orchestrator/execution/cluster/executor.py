@@ -136,7 +136,7 @@ class DaskCluster:
         stuck = self.unplaced()
         slots = sum(helper.slots for helper in self._link.helpers)
         # Enough more runs that workers do not wait for the dispatcher, and few enough to lose with a worker.
-        if len(flights) - len(stuck) >= slots + math.ceil(slots / 4) + 1:
+        if len(flights) - len(stuck) >= slots + math.ceil(slots / 4) + 3:
             return False
         if needs == "programs":
             return not stuck

@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ import pytest
 from longhaul.orchestrator.database import kept_runs
 from longhaul.orchestrator.database.catalog import Catalog
 from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.kept_runs import KeptRuns
 from longhaul.orchestrator.database.run_index import RunIndex
 from longhaul.orchestrator.database.run_records import record_of
 from longhaul.orchestrator.database.statuses import HEAD
 from longhaul.orchestrator.database.tables import METADATA
+from longhaul.orchestrator.database.word_index import index_all
 from tests.support.documents import document
 from tests.support.queue import RUN, Lab
 from tests.support.queue import document as short_document
@@ -53,7 +56,8 @@ def test_the_rows_are_those_of_the_catalog(tmp_path: Path) -> None:
     plan = recorded("lossy_pair")[0].as_json()
     documents = [
         document("a" * 20),
-        document("b" * 20) | {"retries": 1, "status": "missed", "measured_by": "m", "point": {"x": "1"}},
+        document("b" * 20) | {"retries": 1, "status": "missed", "measured_by": "m", "point": {"path.x": "1"}},
+        document("c" * 20) | {"identity": {"agent": "1"}},
     ]
     catalog, kept = Catalog(empty(first)), KeptRuns(second)
     empty(second).close()
@@ -63,9 +67,53 @@ def test_the_rows_are_those_of_the_catalog(tmp_path: Path) -> None:
         assert kept.document(one["run"]) == one == catalog.document(one["run"])
     found = rows(second)
     assert found == rows(first)
-    assert len(found["runs"]) == len(found["documents"]) == len(found["events"]) == 2
+    assert len(found["runs"]) == len(found["documents"]) == len(found["events"]) == 3
+    assert len(found["shared_texts"]) > 1
+    assert len(found["run_words"]) > len(found["words"]) > 10
+    assert found["run_counts"] == [("done", 2), ("missed", 1)]
     assert len(found["measures"]) > 40
     assert len(found["counts"]) == 4
+
+
+def _links(file: Path) -> tuple[list[Any], list[Any]]:
+    """The runs of each word, and the shared texts that runs name but the database lacks."""
+    with closing(sqlite3.connect(file)) as database:
+        words = "SELECT word, created_at, run_id FROM run_words JOIN words ON words.id = word_id ORDER BY 1, 2, 3"
+        lacking = (
+            "SELECT runs.id FROM runs LEFT JOIN shared_texts AS i ON i.key = identity LEFT JOIN shared_texts AS m"
+            " ON m.key = measured WHERE identity IS NOT NULL AND i.key IS NULL OR m.key IS NULL"
+        )
+        return database.execute(words).fetchall(), database.execute(lacking).fetchall()
+
+
+def test_recorders_of_either_kind_at_once_share_words_and_texts(tmp_path: Path) -> None:
+    file = tmp_path / "catalogue.sqlite"
+    empty(file).close()
+
+    def keep(first: int) -> None:
+        catalog, kept = Catalog(Database(f"sqlite:///{file}")), KeptRuns(file)
+        for number in range(first, 60, 4):
+            run = f"{number:020x}"
+            found = short_document(run) | {"jain": 0.5, "identity": {"agent": f"a{number % 3}"}}
+            plan = RUN | {"seed": number % 5}
+            if first % 2:
+                assert kept.add(record_of(run, found, plan))
+            else:
+                catalog.add(run, found, plan)
+
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(keep, first) for first in range(4)]:
+            done.result()
+    words, lacking = _links(file)
+    assert len(rows(file)["runs"]) == 60
+    assert len(rows(file)["shared_texts"]) == 4
+    assert sum(word == "seed=3" for word, *_ in words) == 12
+    assert not lacking
+    database = Database(f"sqlite:///{file}")
+    assert Catalog(database).page(100, Filter(text="seed=3", status="done"), oldest_first=True)
+    with database.write() as connection:
+        index_all(connection)
+    assert _links(file)[0] == words
 
 
 def test_a_run_that_the_database_knows_or_waits_for_is_left_to_the_catalog(lab: Lab, tmp_path: Path) -> None:  # noqa: F811
@@ -125,7 +173,7 @@ def test_a_statement_that_fails_leaves_no_half_of_a_run(tmp_path: Path) -> None:
     record = record_of("a", short_document("a") | {"jain": 0.5}, RUN)
     record.measures.append(record.measures[0])
     assert not kept.add(record), "the key of a measure is there twice"
-    assert not any(rows(file)[table] for table in ("runs", "documents", "measures", "events", "counts"))
+    assert not any(rows(file).values())
 
 
 def test_threads_take_turns(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -241,3 +242,17 @@ def test_the_identities_of_runs_and_of_experiments_are_found(lab: Lab) -> None:
     assert identities.of_experiments(["mixed", "none"]) == {
         "mixed": {found["a"]: "a", found["c"]: "c"}, "none": {}
     }  # fmt: skip
+
+
+def test_a_wanted_run_takes_no_more_memory_than_its_row() -> None:
+    """The plans of a sweep of 20,000 points are in memory at once while it is submitted."""
+    one = {
+        **run("cubic"),
+        "nodes": [{"name": f"host{number}", "sysctls": [["net/ipv4/tcp_mem", "1 2 3"]]} for number in range(50)],
+    }
+    tracemalloc.start()
+    wanted = [Wanted(f"{number:020x}", {**one, "seed": number}, {"experiment": "x"}) for number in range(200)]
+    each = tracemalloc.get_traced_memory()[0] / len(wanted)
+    tracemalloc.stop()
+    assert each < 2000 < len(json.dumps(one))
+    assert [one.run["seed"] for one in wanted] == list(range(200))

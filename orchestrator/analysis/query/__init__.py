@@ -1,0 +1,1 @@
+"""SQL over kept runs: the tables, the reader of a question, and DuckDB, which answers it."""

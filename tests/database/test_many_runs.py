@@ -1,0 +1,174 @@
+"""Lists of many runs: an index finds exactly the rows that reading every line finds, and counters have exactly the rows that are there."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from longhaul.orchestrator.database import word_index
+from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.dump import dump, load
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.tables import RUN_WORDS, RUNS, WORDS
+from longhaul.orchestrator.database.work import Wanted
+from tests.support.queue import RUN, Lab, document, failure
+
+CONTROLS = ("cubic", "htcp", "bic")
+FILTERS = [
+    Filter(),
+    *(Filter(status=status) for status in ("queued", "done", "missed", "running")),
+    Filter(owner="Ada"),
+    Filter(owner="ada"),
+    Filter(name="x"),
+    Filter(controls=("htcp",)),
+    Filter(controls=("htcp",), owner="ada", status="queued"),
+    Filter(controls=("htcp",), rtt_us=20_000),
+    Filter(topology="dumbbell", backend="sandbox"),
+    Filter(pinned=True),
+    *(
+        Filter(text=text)
+        for text in (
+            "cubic",
+            "rtt = 20 ms",
+            "ms",
+            "rtt=2",
+            "path.rtt=30ms",
+            "tt=30ms",
+            "seed=3",
+            "seed=",
+            "e",
+            "abc",
+            "00",
+            "%",
+            "_",
+            "no",
+            "htcp 20ms",
+        )
+    ),
+    Filter(text="cubic", status="done"),
+    Filter(text="30ms", since="2020-01-01", until="2100-01-01"),
+]
+
+
+@pytest.fixture
+def lab(url: str) -> Iterator[Lab]:
+    """Sixty runs of two users: some wait, some are kept, one runs."""
+    lab = Lab(url)
+    chance = random.Random(5)
+    ids = [f"{chance.getrandbits(80):020x}" for _ in range(60)]
+    for number, some in enumerate((ids[:20], ids[20:40], ids[40:])):
+        wanted = [Wanted(key, _run(place), {}) for place, key in enumerate(some)]
+        lab.submit(f"e{number}", wanted, owner=("ada", "Ada", "ben")[number])
+    for key in ids[::3]:
+        lab.keep(key, chance.choice(("done", "missed")))
+    lab.catalog.add("f" * 20, document("f" * 20), _run(7))
+    lab.catalog.pin(ids[0], True)
+    lab.claim(1)
+    yield lab
+    lab.database.close()
+
+
+def _run(place: int) -> dict[str, Any]:
+    rtt_ms = 10 * (place % 4)
+    meaning = {**RUN["meaning"], "rtt_us": rtt_ms * 1000}
+    flows = [{**RUN["flows"][0], "cc": CONTROLS[place % 3], "variant": CONTROLS[place % 3]}]
+    return {**RUN, "flows": flows, "meaning": meaning, "seed": place, "point": {"path.rtt": f"{rtt_ms} ms"}}
+
+
+def _read_all(lab: Lab, wanted: Filter) -> list[str]:
+    """Without any index of words."""
+    query = wanted.apply(select(RUNS.c.id), RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc())
+    with lab.database.read() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def _pages(lab: Lab, wanted: Filter) -> list[str]:
+    """In pages of seven."""
+    found: list[dict[str, Any]] = []
+    while page := lab.catalog.page(7, wanted, after=(found[-1]["created_at"], found[-1]["id"]) if found else None):
+        found += page
+    return [row["id"] for row in found]
+
+
+@pytest.mark.parametrize(("most_runs", "most_words"), [(5000, 200), (5, 200), (5000, 2)])
+def test_every_filter_finds_and_counts_what_reading_every_line_finds(
+    lab: Lab, most_runs: int, most_words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few runs and words count as frequent."""
+    monkeypatch.setattr(word_index, "_MOST_RUNS", most_runs)
+    monkeypatch.setattr(word_index, "_MOST_WORDS", most_words)
+    some = 0
+    for wanted in [*FILTERS, Filter(text=lab.catalog.newest(1)[0]["id"][4:9])]:
+        expected = _read_all(lab, wanted)
+        assert _pages(lab, wanted) == expected, wanted
+        assert lab.catalog.count(wanted) == len(expected), wanted
+        oldest = [row["id"] for row in lab.catalog.page(100, wanted, oldest_first=True)]
+        assert oldest == expected[::-1], wanted
+        some += 0 < len(expected) < 61
+    assert some > 15
+
+
+def _check_counts(lab: Lab) -> None:
+    with lab.database.read() as connection:
+        statuses = Counter(connection.execute(select(RUNS.c.status)).scalars())
+    assert lab.catalog.by_status() == statuses
+    assert lab.catalog.count() == statuses.total()
+
+
+def test_counts_follow_every_change(lab: Lab) -> None:
+    _check_counts(lab)
+    (claim,) = lab.claim(1)
+    _check_counts(lab)
+    lab.work.end(claim.run_id, claim.fence, "failed", failure())
+    _check_counts(lab)
+    lab.experiments.cancel("e0")
+    _check_counts(lab)
+    lab.submit("again", [claim.run_id, "c" * 20])
+    _check_counts(lab)
+    kept = [row["id"] for row in lab.catalog.newest(3)]
+    lab.catalog.void(kept[0])
+    lab.catalog.remove(kept[1:])
+    _check_counts(lab)
+
+
+def test_a_transaction_that_fails_counts_nothing(lab: Lab) -> None:
+    before = lab.catalog.by_status()
+    with pytest.raises(ZeroDivisionError), lab.database.write() as connection:
+        connection.execute(RUNS.delete().where(RUNS.c.status == "done"))
+        raise ZeroDivisionError
+    assert lab.catalog.by_status() == before
+
+
+def _indexed(database: Database) -> set[tuple[str, str, str]]:
+    query = select(WORDS.c.word, RUN_WORDS.c.created_at, RUN_WORDS.c.run_id).join(
+        WORDS, WORDS.c.id == RUN_WORDS.c.word_id
+    )
+    with database.read() as connection:
+        return {(word, at, run) for word, at, run in connection.execute(query)}
+
+
+def test_a_deleted_run_leaves_no_word(lab: Lab) -> None:
+    gone = [row["id"] for row in lab.catalog.newest(4)]
+    assert {run for _, _, run in _indexed(lab.database)} >= set(gone)
+    lab.catalog.remove(gone[:3])
+    assert lab.catalog.let_go(gone[3]) is None or lab.catalog.status(gone[3]) is not None
+    left = {run for _, _, run in _indexed(lab.database)}
+    assert not left & set(gone[:3])
+    assert left == set(_read_all(lab, Filter()))
+
+
+def test_a_restored_database_has_the_same_index_and_counts(lab: Lab, tmp_path: Any) -> None:
+    other = Database(f"sqlite:///{tmp_path / 'other.sqlite'}")
+    lines = list(dump(lab.database))
+    assert not any('"table": "words"' in line for line in lines)
+    load(other, lines, "the backup", lambda: None)
+    assert _indexed(other) == _indexed(lab.database)
+    restored = Lab(other)
+    _check_counts(restored)
+    assert _pages(restored, Filter(text="htcp 20ms")) == _pages(lab, Filter(text="htcp 20ms"))
+    other.close()
