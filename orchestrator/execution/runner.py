@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.backends.base import Backend, Cost
 from longhaul.orchestrator.execution.host_leases import hold_hosts_of_run
+from longhaul.orchestrator.plan.cost import guest_estimate_s
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
 from longhaul.orchestrator.plan.run_identity import run_id
@@ -35,6 +36,7 @@ from longhaul.orchestrator.system.errors import (
     refusal,
     remedy,
 )
+from longhaul.orchestrator.system.pace import note_run
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.live.run_export import Live, RunExport
@@ -86,6 +88,8 @@ class Runner:
             with self._exporting(run, key, directory) as export:
                 cost = self._run(run, key, directory, export.watched(progress) if export else progress)
             until_ended.close()
+            if run.backend == "sandbox" and run.clock == "virtual":
+                note_run(guest_estimate_s(run), cost.cpu_s)
             outcome, status = None, "failed"
             try:
                 document, trace = _judged(run, key, directory, cost)
