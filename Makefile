@@ -47,6 +47,8 @@ FUZZ := 2000
 RIGHT := 1000
 WRONG := 200
 SEED := 1
+# make fuzz-links: how many
+LINKS := 10000
 # make fuzz-api: duration
 MINUTES := 20
 # make newcomer: one Debian release (bookworm, trixie, forky) and one user (sudo, user, wheel); by default all releases, from source and wheel
@@ -239,6 +241,10 @@ fuzz: .venv/.stamp agent #- random experiments checked against invariants; right
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
 	@$(PYTHON) -m pytest tests/fuzz --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --runs $(FUZZ) --right $(RIGHT) --wrong $(WRONG) --from-seed $(SEED) --remember
 
+fuzz-links: .venv/.stamp agent #- drawn links with both emulations, every packet compared (LINKS=10000 SEED=1 KERNEL=6.12)
+	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
+	@$(PYTHON) -m pytest tests/fuzz/test_emulations.py --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --links $(LINKS) --from-seed $(SEED) --remember
+
 fuzz-api: .venv/.stamp agent kernel #- schemathesis against the service for a chosen time (MINUTES=20 SEED=1)
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
 
@@ -332,4 +338,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-links fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

@@ -63,6 +63,11 @@ struct lh_reference {
 	} while (0)
 #endif
 
+/* Before 5.18 a device's drops were one word. */
+#ifndef LH_HAVE_CORE_STATS
+#define dev_core_stats_tx_dropped_inc(dev) atomic_long_inc(&(dev)->tx_dropped)
+#endif
+
 /* Segmentation has a header of its own since 6.5. */
 #ifdef LH_HAVE_GSO_HEADER
 #define LH_GSO_HEADER "net/gso.h"

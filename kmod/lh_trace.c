@@ -10,8 +10,10 @@
  *	tcp_probe             an ACK reached a sender          -> ACK record, STATE record once a tick
  *	tcp_rcv_space_adjust  an application read              -> remembered; FLOW record at the next tick
  *	qdisc_dequeue         a followed device was served     -> remembered; LINK record at the next tick;
- *	                                                          DEPARTURE record at once, of a link with two queues
+ *	                                                          DEPARTURE record at once, where it is asked for
  *	kfree_skb             a followed device lost a packet  -> DROP record
+ *
+ * An lh_link counts itself, and is read at each tick (link_queue.h).
  *
  * The agent talks to it through /proc/lh_trace (docs/run-directory.md). Sockets are recognised by sk_mark. User-Mode
  * Linux only: it needs os_write_file().
@@ -37,6 +39,7 @@
 #include <net/tcp.h>
 
 #include "lh_trace.h"
+#include "link_queue.h"
 
 /* arch/um/os-Linux/file.c; its header is private to arch/um. */
 extern int os_write_file(int fd, const void *buf, int len);
@@ -61,7 +64,7 @@ MODULE_PARM_DESC(ack_us, "at most one ACK record a flow in this interval; 0: eve
 
 static bool departures;
 module_param(departures, bool, 0444);
-MODULE_PARM_DESC(departures, "a DEPARTURE record for each packet that leaves dualpi2");
+MODULE_PARM_DESC(departures, "a DEPARTURE record for each packet that leaves a followed queue");
 
 /* The words of a congestion control, whichever layout it has. */
 union state {
@@ -74,6 +77,7 @@ struct flow {
 	u64 next_ack_ns, next_state_ns;
 	union state state;     /* as last written */
 	const struct sock *sk; /* the receiver: compared, never followed */
+	u32 first_seq;	       /* of its connection: a socket's memory is used again */
 	u64 earlier_bytes; /* of connections before this one */
 	u64 bytes;	   /* of this connection */
 };
@@ -84,6 +88,8 @@ struct link {
 	netdevice_tracker tracker;
 	struct Qdisc *queue; /* what waits for the line */
 	struct Qdisc *root;  /* the same, or the delay line above it */
+	struct link_queue *own;	   /* of an lh_link, which counts itself; otherwise NULL */
+	struct link_queue before;  /* what it had counted at the epoch */
 	u64 changed_ns;	     /* when the backlog was last looked at */
 	u64 byte_ns;
 	u64 tx_packets, tx_bytes;
@@ -155,14 +161,17 @@ static void count_receiver(struct sock *sk)
 	u32 mark = READ_ONCE(sk->sk_mark) & ~LH_MARK_RECEIVER;
 	unsigned long flags;
 	struct flow *flow;
+	u32 first_seq;
 
 	if (!mark || mark > LH_MAX_FLOWS)
 		return;
 	spin_lock_irqsave(&lock, flags);
 	flow = &flows[mark - 1];
-	if (flow->sk != sk) {
+	first_seq = tp->rcv_nxt - (u32)tp->bytes_received;
+	if (flow->sk != sk || flow->first_seq != first_seq) {
 		flow->earlier_bytes += flow->bytes;
 		flow->sk = sk;
+		flow->first_seq = first_seq;
 	}
 	/* The kernel counts a FIN as a byte. */
 	flow->bytes = tp->bytes_received - !!(sk->sk_shutdown & RCV_SHUTDOWN);
@@ -262,12 +271,34 @@ static struct link *link_of(const struct net_device *dev)
 	return NULL;
 }
 
+/* An lh_link has counted since it was made, a trace counts from its epoch on. */
+static void read_own(struct link *link, u64 now)
+{
+	const struct link_queue *queue = link->own;
+	u64 sent = link->tx_packets;
+
+	link->own->settle(link->own, now);
+	link->byte_ns = queue->byte_ns - link->before.byte_ns;
+	link->tx_packets = queue->tx_packets - link->before.tx_packets;
+	link->tx_bytes = queue->tx_bytes - link->before.tx_bytes;
+	link->marks = queue->marks - link->before.marks;
+	link->backlog = queue->bytes;
+	link->qlen = queue->packets;
+	link->max_qlen = queue->most_packets;
+	link->max_frame = queue->largest_frame;
+	link->dirty = link->dirty || sent != link->tx_packets || queue->most_packets;
+}
+
 /*
  * Look at the queue. Every change of it is followed, at the same instant, by an attempt to dequeue, so what is seen here
  * held from now on: the integral and the maximum are exact.
  */
 static void look(struct link *link, u64 now)
 {
+	if (link->own) {
+		read_own(link, now);
+		return;
+	}
 	link->byte_ns += (u64)link->backlog * (now - link->changed_ns);
 	link->changed_ns = now;
 	link->backlog = link->queue->qstats.backlog;
@@ -286,16 +317,33 @@ struct dualpi2_packet {
 	u8 apply_step : 1, classified : 2, ect : 2;
 };
 
-static void write_departure(const struct link *link, const struct sk_buff *skb, u64 now)
+static enum lh_queue find_queue(const struct link *link, const struct sk_buff *skb, u64 now, u64 *wait_ns)
 {
 	const struct dualpi2_packet *packet = (const void *)qdisc_skb_cb(skb)->data;
+
+	if (!link->dual)
+		return LH_QUEUE_CLASSIC;
+	*wait_ns = now - packet->ts;
+	return packet->classified ? LH_QUEUE_L4S : LH_QUEUE_CLASSIC;
+}
+#else
+static enum lh_queue find_queue(const struct link *link, const struct sk_buff *skb, u64 now, u64 *wait_ns)
+{
+	return LH_QUEUE_CLASSIC;
+}
+#endif
+
+static void write_departure(const struct link *link, const struct sk_buff *skb, u64 now, u64 wait_ns)
+{
 	const struct iphdr *ip = ip_hdr(skb);
 	struct lh_departure *record;
+	enum lh_queue queue;
 
 	if (skb->protocol != htons(ETH_P_IP))
 		return;
-	record = new_record(LH_DEPARTURE, packet->classified ? LH_QUEUE_L4S : LH_QUEUE_CLASSIC, link->id, now);
-	record->wait_ns = now - packet->ts;
+	queue = find_queue(link, skb, now, &wait_ns);
+	record = new_record(LH_DEPARTURE, queue, link->id, now);
+	record->wait_ns = wait_ns;
 	record->length = skb->len;
 	record->ecn = ip->tos & INET_ECN_MASK;
 	if (ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP) {
@@ -305,11 +353,17 @@ static void write_departure(const struct link *link, const struct sk_buff *skb, 
 		record->destination_port = ntohs(ports->dest);
 	}
 }
-#else
-static void write_departure(const struct link *link, const struct sk_buff *skb, u64 now)
+
+/* An lh_link calls it. */
+static void on_departure(void *reader, const struct sk_buff *skb, u64 wait_ns, u64 now)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	if (started(now))
+		write_departure(reader, skb, now, wait_ns);
+	spin_unlock_irqrestore(&lock, flags);
 }
-#endif
 
 static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_queue *txq, int packets,
 			     struct sk_buff *skb)
@@ -318,7 +372,7 @@ static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct net
 	unsigned long flags;
 	u64 now;
 
-	if (!link)
+	if (!link || link->own)
 		return;
 	/* Most tries come too early: nothing leaves, nothing has come. */
 	if (!skb && link->queue->qstats.backlog == link->backlog && link->queue->q.qlen == link->qlen)
@@ -334,8 +388,8 @@ static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct net
 		link->max_frame = max(link->max_frame, skb->len);
 		if (skb->protocol == htons(ETH_P_IP) && INET_ECN_is_ce(ip_hdr(skb)->tos))
 			link->marks++;
-		if (link->dual)
-			write_departure(link, skb, now);
+		if (departures)
+			write_departure(link, skb, now, 0);
 	}
 out:
 	spin_unlock_irqrestore(&lock, flags);
@@ -343,6 +397,8 @@ out:
 
 static s32 random_losses(const struct link *link)
 {
+	if (link->own)
+		return link->own->losses;
 	/* The delay line counts its own random losses and, once more, what its child refused. */
 	return link->root == link->queue ? 0 : link->root->qstats.drops - link->queue->qstats.drops;
 }
@@ -368,9 +424,11 @@ static void on_kfree_skb(void *unused, struct sk_buff *skb)
 		cause = LH_DROP_RANDOM;
 	}
 	link->dirty = true;
+	if (link->own)
+		look(link, now);
 	record = new_record(LH_DROP, cause, link->id, now);
 	record->length = skb->len;
-	record->queue_packets = link->queue->q.qlen;
+	record->queue_packets = link->own ? link->qlen : link->queue->q.qlen;
 	if (ip_hdr(skb)->protocol == IPPROTO_TCP || ip_hdr(skb)->protocol == IPPROTO_UDP) {
 		/* Ports stand at the same place in both; the sequence number is TCP's. */
 		const struct tcphdr *ports = (void *)ip_hdr(skb) + ip_hdrlen(skb);
@@ -392,13 +450,15 @@ static void write_link(struct link *link, u64 now)
 	record->queue_packets = link->qlen;
 	record->queue_bytes = link->backlog;
 	record->queue_max_packets = link->max_qlen;
-	record->drops = link->queue->qstats.drops;
+	record->drops = link->own ? link->own->refused : link->queue->qstats.drops;
 	record->losses = max(random_losses(link), 0);
 	record->marks = link->marks;
 	record->tx_packets = link->tx_packets;
 	record->tx_bytes = link->tx_bytes;
 	record->queue_byte_ns = link->byte_ns;
 	link->max_qlen = link->qlen;
+	if (link->own)
+		link->own->most_packets = link->qlen;
 	link->dirty = link->qlen > 0; /* a queue that waits is news, even if nothing moved */
 }
 
@@ -408,9 +468,12 @@ static void write_tick(u64 now)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr_links; i++)
+	for (i = 0; i < nr_links; i++) {
+		if (links[i].own)
+			look(&links[i], now);
 		if (links[i].dirty)
 			write_link(&links[i], now);
+	}
 	for_each_set_bit(i, dirty_flows, LH_MAX_FLOWS)
 		write_flow(i, flows[i].earlier_bytes + flows[i].bytes, 0, now);
 	bitmap_zero(dirty_flows, LH_MAX_FLOWS);
@@ -429,6 +492,51 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 	spin_unlock_irqrestore(&lock, flags);
 	hrtimer_forward_now(timer, ns_to_ktime(tick_us * (u64)NSEC_PER_USEC));
 	return HRTIMER_RESTART;
+}
+
+/* ---- tracepoints ---- */
+
+static struct hook {
+	const char *name;
+	void *function;
+	struct tracepoint *point;
+} hooks[] = {
+	{ "tcp_probe", on_tcp_probe },
+	{ "tcp_rcv_space_adjust", on_rcv_space_adjust },
+	{ "kfree_skb", on_kfree_skb },
+	{ "qdisc_dequeue", on_qdisc_dequeue }, /* once a queue is followed that does not count itself */
+};
+#define HOOKS_AT_START (ARRAY_SIZE(hooks) - 1)
+static unsigned int hooked;
+
+static void match_hook(struct tracepoint *point, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (!strcmp(hooks[i].name, point->name))
+			hooks[i].point = point;
+}
+
+static int hook(unsigned int count)
+{
+	for (; hooked < count; hooked++) {
+		struct hook *next = &hooks[hooked];
+		int error = next->point ? tracepoint_probe_register(next->point, next->function, NULL) : -ENOENT;
+
+		if (!error)
+			continue;
+		pr_err("lh_trace: hooking tracepoint %s: error %d\n", next->name, error);
+		return error;
+	}
+	return 0;
+}
+
+static void let_go(void)
+{
+	while (hooked--)
+		tracepoint_probe_unregister(hooks[hooked].point, hooks[hooked].function, NULL);
+	tracepoint_synchronize_unregister();
 }
 
 /* ---- the agent's words ---- */
@@ -461,11 +569,22 @@ static int follow(unsigned int id, const char *name, u32 major)
 	}
 	link->queue = find_qdisc(link->dev, major << 16);
 	link->root = rtnl_dereference(link->dev->qdisc);
-	link->dual = departures && link->queue && !strcmp(link->queue->ops->id, "dualpi2");
+	link->dual = link->queue && !strcmp(link->queue->ops->id, "dualpi2");
 	if (!link->queue) {
 		error = -ENOENT;
 		link->dev = NULL;
 		goto out;
+	}
+	link->own = link_queue_of(link->queue);
+	if (!link->own)
+		error = hook(ARRAY_SIZE(hooks));
+	if (error) {
+		link->dev = NULL;
+		goto out;
+	}
+	if (link->own && departures) {
+		link->own->reader = link;
+		link->own->on_departure = on_departure;
 	}
 	netdev_hold(link->dev, &link->tracker, GFP_KERNEL);
 	link->id = id;
@@ -484,8 +603,14 @@ static void begin(u64 at_ns)
 
 	spin_lock_irqsave(&lock, flags);
 	epoch_ns = flushed_ns = at_ns;
-	for (i = 0; i < nr_links; i++)
+	for (i = 0; i < nr_links; i++) {
 		links[i].changed_ns = at_ns;
+		if (!links[i].own)
+			continue;
+		links[i].own->settle(links[i].own, ktime_get_ns());
+		links[i].own->most_packets = 0;
+		links[i].before = *links[i].own;
+	}
 	spin_unlock_irqrestore(&lock, flags);
 	hrtimer_start(&tick, ns_to_ktime(at_ns + tick_us * (u64)NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
 }
@@ -619,36 +744,8 @@ static void write_header(void)
 
 /* ---- coming and going ---- */
 
-static struct hook {
-	const char *name;
-	void *function;
-	struct tracepoint *point;
-} hooks[] = {
-	{ "tcp_probe", on_tcp_probe },
-	{ "tcp_rcv_space_adjust", on_rcv_space_adjust },
-	{ "qdisc_dequeue", on_qdisc_dequeue },
-	{ "kfree_skb", on_kfree_skb },
-};
-
-static void match_hook(struct tracepoint *point, void *unused)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (!strcmp(hooks[i].name, point->name))
-			hooks[i].point = point;
-}
-
-static void let_go(unsigned int count)
-{
-	while (count--)
-		tracepoint_probe_unregister(hooks[count].point, hooks[count].function, NULL);
-	tracepoint_synchronize_unregister();
-}
-
 static int __init lh_trace_init(void)
 {
-	unsigned int i;
 	int error = -ENOMEM;
 
 	if (!tick_us)
@@ -660,21 +757,15 @@ static int __init lh_trace_init(void)
 	hrtimer_setup(&tick, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	write_header();
 	for_each_kernel_tracepoint(match_hook, NULL);
-	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
-		error = -ENOENT;
-		if (hooks[i].point)
-			error = tracepoint_probe_register(hooks[i].point, hooks[i].function, NULL);
-		if (error) {
-			pr_err("lh_trace: hooking tracepoint %s: error %d\n", hooks[i].name, error);
-			goto unhook;
-		}
-	}
+	error = hook(HOOKS_AT_START);
+	if (error)
+		goto unhook;
 	error = -ENOMEM;
 	if (!proc_create("lh_trace", 0600, NULL, &proc_ops))
 		goto unhook;
 	return 0;
 unhook:
-	let_go(i);
+	let_go();
 free:
 	vfree(flows);
 	vfree(buffer);
@@ -686,10 +777,13 @@ static void __exit lh_trace_exit(void)
 	unsigned int i;
 
 	remove_proc_entry("lh_trace", NULL);
-	let_go(ARRAY_SIZE(hooks));
+	let_go();
 	finish();
-	for (i = 0; i < nr_links; i++)
+	for (i = 0; i < nr_links; i++) {
+		if (links[i].own)
+			links[i].own->on_departure = NULL;
 		netdev_put(links[i].dev, &links[i].tracker);
+	}
 	vfree(flows);
 	vfree(buffer);
 }

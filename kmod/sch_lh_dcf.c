@@ -50,10 +50,10 @@
 #include <linux/spinlock.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include LH_GSO_HEADER
 
 #include "dcf_medium.h"
 #include "lh_dcf.h"
+#include "segments.h"
 
 /* Without options: medium 0 at 1 Mbit/s, with RTS, the device's own length of its queue, any seed. */
 #define RATE_BPS 1000000
@@ -86,37 +86,9 @@ static int enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 	return NET_XMIT_SUCCESS;
 }
 
-/* A super-packet of a sender with offloads is many frames. */
-static int enqueue_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
-{
-	netdev_features_t features = netif_skb_features(skb);
-	unsigned int whole = qdisc_pkt_len(skb), count = 0, bytes = 0;
-	struct sk_buff *segment, *next, *segments;
-
-	segments = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
-	if (IS_ERR_OR_NULL(segments))
-		return qdisc_drop(skb, sch, to_free);
-	skb_list_walk_safe(segments, segment, next) {
-		skb_mark_not_on_list(segment);
-		qdisc_skb_cb(segment)->pkt_len = segment->len;
-		if (enqueue_frame(segment, sch, to_free) == NET_XMIT_SUCCESS) {
-			count++;
-			bytes += segment->len;
-		}
-	}
-	if (!count) {
-		kfree_skb(skb);
-		return NET_XMIT_DROP;
-	}
-	/* The qdiscs above count one packet of the whole length. */
-	qdisc_tree_reduce_backlog(sch, 1 - (int)count, whole - bytes);
-	consume_skb(skb);
-	return NET_XMIT_SUCCESS;
-}
-
 static int lh_dcf_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
-	return skb_is_gso(skb) ? enqueue_segments(skb, sch, to_free) : enqueue_frame(skb, sch, to_free);
+	return skb_is_gso(skb) ? enqueue_segments(skb, sch, to_free, enqueue_frame) : enqueue_frame(skb, sch, to_free);
 }
 
 static enum verdict take_verdict(struct transmitter *tx)

@@ -11,7 +11,7 @@ lock=$here/../sandbox/release.lock
 if [ "$version" = --agent ]; then
 	sources=$here/../../orchestrator/agent
 	agent=$sources/build/longhaul-agent
-	[ -f "$agent" ] && [ -z "$(find "$sources" "$here/../lh_dcf.h" -path "$sources/build" -prune -o -type f -newer "$agent" -print -quit)" ] &&
+	[ -f "$agent" ] && [ -z "$(find "$sources" "$here/.."/lh_*.h -path "$sources/build" -prune -o -type f -newer "$agent" -print -quit)" ] &&
 		grep -q "^file $(sha256sum <"$agent" | cut -d' ' -f1) agent/" "$lock"
 	exit
 fi

@@ -37,7 +37,8 @@ def baseline_rows(rows: Rows) -> Rows:
                 "baseline": row["experiment_id"],
                 "name": row["name"],
                 "branch": row["branch"],
-                "set": _minute(row["set_at"]),
+                # The minute has no room next to three programs; --json has it.
+                "set": row["set_at"][:10],
                 "by": row["set_by"],
                 "other programs": _names(row.get("other_programs", [])),
             }

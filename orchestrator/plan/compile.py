@@ -9,19 +9,19 @@ No module after this one reads the experiment's text again.
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.plan import lint
 from longhaul.orchestrator.plan.expectations import resolve
-from longhaul.orchestrator.plan.kernel_modules import WINDOW_PARAMETER, loaded_modules, queue_modules
-from longhaul.orchestrator.plan.link_parameters import FRAME_HEADER_BYTES, HEADER_BYTES, Path, resolve_path
+from longhaul.orchestrator.plan.kernel_modules import loaded_modules, queue_modules
+from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, count_offered, find_pipe, resolve_path
 from longhaul.orchestrator.plan.meaning import Meaning
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
 from longhaul.orchestrator.plan.placement import Placement, place_flows
 from longhaul.orchestrator.plan.qdisc_layout import Layout, lay_out
-from longhaul.orchestrator.plan.qdiscs import DUALPI2, ECT0, ECT1, QUEUE, RATE
+from longhaul.orchestrator.plan.qdiscs import DUALPI2, ECT0, ECT1, LINK, QUEUE, RATE
 from longhaul.orchestrator.plan.run import (
     FORMAT,
     Flow,
@@ -39,15 +39,14 @@ from longhaul.orchestrator.plan.schedule import flow_changes, path_changes, sche
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.target import Venue, choose_venue, set_in
 from longhaul.orchestrator.plan.tcp_settings import (
-    LARGEST_WINDOW_BYTES,
     Pipe,
     end_sysctls,
     kernel_sysctls,
     router_sysctls,
     window_bytes,
 )
-from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params, pacing_bps
-from longhaul.orchestrator.spec.fields import ACCURATE
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
+from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
 from longhaul.orchestrator.spec.load import at_point
@@ -71,8 +70,6 @@ _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # As many queues as the probe follows.
 MOST_FOLLOWED = 64
-# The rate assumed for a path without any, to size buffers.
-_FASTEST_BPS = 10**11
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +91,9 @@ def compile_plan(
     where: str | None = None,
     clock: str | None = None,
     hosts: Sequence[str] = (),
+    take: Callable[[Run], None] | None = None,
 ) -> Plan:
-    """Every run of an experiment; SpecError for an invalid point of the sweep, PlanError."""
+    """Every run of an experiment; SpecError for an invalid point of the sweep, PlanError. With `take`, it gets each run, and the plan has none."""
     venue = choose_venue(backend, where, clock, hosts)
     places = _places(venue)
     changes = {name: value for name, value in (("seed", seed), ("repeats", repeats)) if value is not None}
@@ -120,14 +118,15 @@ def compile_plan(
             path = resolve_path(here, placement, path_changes(here))
             for repeat in range(experiment.repeats):
                 run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
-                runs.append(places.place(run, placement, here) if places else run)
+                run = places.place(run, placement, here) if places else run
+                (take or runs.append)(run)
         except PlanError as error:
             raise PlanError(
                 "compiling", f"{experiment.experiment} at {named}" if named else error.subject, error.what, error.hint
             ) from None
         supplied.update(place_of(entry.place, cache) for entry in entries_of(here.modules))
         drawn = drawn or path.states[0].drawn_on(placement.graph)
-        for note in [*lint.notes(runs[-1], here), *(places.notes(runs[-1]) if places else ())]:
+        for note in [*lint.notes(run, here), *(places.notes(run) if places else ())]:
             notes.setdefault(note, []).append(named)
     adopt(sorted(supplied), cache)
     assert drawn is not None, "a sweep has a point"
@@ -154,11 +153,11 @@ def _compile(
     experiment: Experiment, placement: Placement, path: Path, seed: int, point: Mapping[str, str], venue: Venue
 ) -> Run:
     duration_us = parse_duration(experiment.duration)
-    layout = lay_out(placement, path, seed)
+    layout = lay_out(placement, path, seed, single=_in_one(experiment, venue))
     network = build_network(placement, layout, experiment.path)
     meaning = _meaning(experiment, placement, path)
     flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
-    pipe = _pipe(experiment, placement, path)
+    pipe = find_pipe(experiment, placement, path)
     tcp_flows = sum(flow.kind != "udp" for flow in flows)
     memory_mb = pipe.memory_mb(
         tcp_flows=tcp_flows,
@@ -166,6 +165,7 @@ def _compile(
         iperf3_flows=sum(flow.tool == IPERF3 for flow in flows),
         nodes=len(network.nodes),
         bottlenecks=len(path.bottlenecks),
+        offered_packets=count_offered(flows, path, placement, duration_us),
     )
     return Run(
         format=FORMAT,
@@ -199,6 +199,11 @@ def _compile(
         meaning=meaning,
         phases=tuple(Phase(name, *map(parse_duration, written)) for name, written in experiment.phases.items()),
     )
+
+
+def _in_one(experiment: Experiment, venue: Venue) -> bool:
+    """Whether plain links are one qdisc: its timers are exact in virtual time alone, and a train of segments is many packets to it."""
+    return experiment.emulation == SINGLE and venue.clock == "virtual" and not experiment.path.offloads
 
 
 def _flows(
@@ -288,35 +293,6 @@ def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
     }
 
 
-def _pipe(experiment: Experiment, placement: Placement, path: Path) -> Pipe:
-    """The most packets that any flow's path and its queues contain, at any time, and that a flow is requested to have in flight."""
-    asked_packets, asked_bps = _asked(experiment, placement)
-    packets = asked_packets // 2
-    for state in path.states:
-        frame_bytes = state.mtu + FRAME_HEADER_BYTES
-        for journey in dict.fromkeys(placement.journeys):
-            lanes = [state.lanes[lane] for lane in journey.forward]
-            own_us = placement.options[journey.sender].rtt_us
-            longest_us = max(state.rtt_us(journey), own_us or 0)
-            rates = [lane.rate_bps for lane in lanes if lane.rate_bps is not None]
-            queued = sum(lane.buffer.packets for lane in lanes if lane.buffer is not None)
-            flying = min(rates, default=_FASTEST_BPS) * longest_us // (8_000_000 * frame_bytes)
-            asked = min(asked_bps * longest_us // 8_000_000, LARGEST_WINDOW_BYTES) // frame_bytes
-            packets = max(packets, flying + queued, asked // 2)
-    return Pipe(packets, experiment.path.mtu)
-
-
-def _asked(experiment: Experiment, placement: Placement) -> tuple[int, int]:
-    """The largest window of the experiment, the first one of a connection or a constant one, and the largest rate."""
-    packets, bps = max((options.initial_window for options in placement.options.values()), default=0), 0
-    for flow in experiment.flows:
-        if flow.kind != "udp":
-            control = experiment.control(flow.cc)
-            packets = max(packets, int(module_params(control, flow.params).get(WINDOW_PARAMETER, 0)))
-            bps = max(bps, pacing_bps(control, flow.params) or 0)
-    return packets, bps
-
-
 def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:
     if experiment.window is not None:
         begin, end = experiment.window
@@ -355,7 +331,7 @@ def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
                 single.get(lane, "-".join(lane)),
                 place[0],
                 network.devices[place],
-                QUEUE if numbers.medium is None else RATE,
+                RATE if numbers.medium is not None or layout.devices[place][0][0].kind == LINK else QUEUE,
                 numbers.rate_bps,
                 numbers.impairment.delay_us,
                 numbers.buffer.packets,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from longhaul.orchestrator.plan.qdiscs import DCF, DCF_MODULE
+from longhaul.orchestrator.plan.qdiscs import DCF, DCF_MODULE, LINK, LINK_MODULE
 from longhaul.orchestrator.plan.run import Module, Wire
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
 from longhaul.orchestrator.spec.model import Experiment
@@ -68,5 +68,7 @@ def planned_module(control: CongestionControl, params: dict[str, str]) -> Module
 
 def queue_modules(wires: Sequence[Wire]) -> Iterator[Module]:
     """Modules of kinds of queue that the kernel does not have."""
-    if any(qdisc.kind == DCF for wire in wires for end in wire.ends for qdisc in end.qdiscs):
-        yield Module(DCF_MODULE, {})
+    kinds = {qdisc.kind for wire in wires for end in wire.ends for qdisc in end.qdiscs}
+    for kind, module in ((DCF, DCF_MODULE), (LINK, LINK_MODULE)):
+        if kind in kinds:
+            yield Module(module, {})

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from longhaul.orchestrator.plan.cost import wall_estimate_s
-from longhaul.orchestrator.plan.qdiscs import CLSACT, DUALPI2, ECT1, marks
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DELAYS, DUALPI2, ECT1, marks
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
@@ -88,9 +88,7 @@ def _phases(run: Run) -> Iterator[str]:
     long = [flow for flow in run.flows if flow.kind == "tcp" and flow.bytes is None]
     if len(long) > _MOST_IN_PHASE or len(long) < len([flow for flow in run.flows if flow.kind != "udp" or flow.on_off]):
         return
-    ways = {
-        end.dev: one.options for wire in run.wires for end in wire.ends for one in end.qdiscs if one.kind == "netem"
-    }
+    ways = {end.dev: one.options for wire in run.wires for end in wire.ends for one in end.qdiscs if one.kind in DELAYS}
     met = [[ways[dev] for dev in (*flow.forward, *flow.back) if dev in ways] for flow in long]
     random = ("jitter_ns", "loss_2p32", "gemodel_2p32")
     if run.meaning.queue != "droptail" or any(bool(one[name]) for way in met for one in way for name in random):

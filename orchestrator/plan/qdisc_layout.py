@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from longhaul.orchestrator.plan.link_parameters import Buffer, LaneState, Path, PathState
 from longhaul.orchestrator.plan.placement import Placement
-from longhaul.orchestrator.plan.qdiscs import COUNTS_BYTES, NETEM, Impairment, netem, queue, tbf
+from longhaul.orchestrator.plan.qdiscs import COUNTS_BYTES, NETEM, Impairment, netem, plain_link, queue, tbf
 from longhaul.orchestrator.plan.run import Qdisc
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
@@ -47,8 +47,8 @@ class Layout:
         return [hop for lane in lanes for hop in self.hops[lane]]
 
 
-def lay_out(placement: Placement, path: Path, seed: int) -> Layout:
-    """The device of every lane's work; PlanError for what is not possible."""
+def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Layout:
+    """The device of every lane's work; PlanError for what is not possible. With `single` a plain link is one qdisc."""
     graph, states = placement.graph, path.states
     work = {lane: [state.lanes[lane] for state in states] for lane in graph.lanes}
     _move_on(work, placement, path.bottlenecks)
@@ -73,13 +73,27 @@ def lay_out(placement: Placement, path: Path, seed: int) -> Layout:
             for place, part in zip((hops[lane][0], last), _parts(work[lane], lane), strict=True):
                 qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed, channels.get(lane))
                 if qdiscs[0]:
-                    devices[place] = qdiscs
+                    devices[place] = (_joined_in_one(qdiscs) if single else None) or qdiscs
     return Layout(tuple(names), tuple(wires), devices, hops, rates)
 
 
 def changed_qdiscs(before: Sequence[Qdisc], after: Sequence[Qdisc]) -> tuple[Qdisc, ...]:
     """The qdiscs of a device whose options a change alters; a new seed of netem alone does not count."""
     return tuple(new for old, new in zip(before, after, strict=True) if _meaning(old) != _meaning(new))
+
+
+def _joined_in_one(states: Sequence[tuple[Qdisc, ...]]) -> list[tuple[Qdisc, ...]] | None:
+    """One qdisc in each state; None unless the link is plain in all of them."""
+    joined: list[Qdisc] = []
+    for index, chain in enumerate(states):
+        link = plain_link(chain)
+        if link is None:
+            return None
+        # Where delay and losses stay the same, the draws continue.
+        if joined and _meaning(chain[0]) == _meaning(states[index - 1][0]):
+            link = replace(link, options={**link.options, "seed": joined[-1].options["seed"]})
+        joined.append(link)
+    return [(link,) for link in joined]
 
 
 def _meaning(qdisc: Qdisc) -> dict[str, object]:

@@ -3,6 +3,7 @@
     root netem 1: --- tbf 2: --- queue 3:       with impairments in front of the rate
     root tbf 2: --- queue 3:                    without
     root lh_dcf 2:                              a transmitter of a shared 802.11 channel, below a netem too: rate and queue in one
+    root lh_link 2:                             the first two of these in one, for a plain link in virtual time
 
 The handles are the same for every device, so that a scheduled change finds its qdisc. `tc_command` is the same as
 a command of tc, for readers.
@@ -11,8 +12,9 @@ a command of tc, for readers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from longhaul.orchestrator.plan.run import Option, Qdisc
 
@@ -23,8 +25,9 @@ DUALPI2, CLSACT = "dualpi2", "clsact"
 # A packet's ECN field: capable of ECN, and capable of L4S.
 ECT0, ECT1 = 0b10, 0b01
 
-# The project's own kind of queue, and its module in the guest.
+# The project's own kinds of queue, and their modules in the guest.
 DCF, DCF_MODULE = "lh_dcf", "sch_lh_dcf"
+LINK, LINK_MODULE = "lh_link", "sch_lh_link"
 
 # Limit of packets in a delay line, never a buffer: the queue behind it has its own limit.
 DELAY_LINE_PACKETS = 10_000_000
@@ -129,6 +132,27 @@ def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
     return Qdisc(DCF, RATE, f"{NETEM}1" if below_netem else "root", options)
 
 
+def plain_link(chain: Sequence[Qdisc]) -> Qdisc | None:
+    """The same link as one qdisc; None where it would need more than delay, jitter, loss, a rate and a drop-tail queue."""
+    parts = {qdisc.kind: qdisc.options for qdisc in chain}
+    delay = parts.pop("netem", {})
+    rate = parts.pop("tbf", {})
+    fifos = {kind: parts.pop(kind) for kind in ("pfifo", "bfifo") if kind in parts}
+    beyond = any(delay.get(name) for name in ("duplicate_2p32", "corrupt_2p32", "reorder_2p32"))
+    if parts or beyond or not delay or bool(rate) != bool(fifos):
+        return None
+    options: dict[str, Option] = {
+        **{name: delay[name] for name in ("delay_ns", "jitter_ns", "loss_2p32", "gemodel_2p32")},
+        "rate_bps": rate.get("rate_bps", 0),
+        "burst_bytes": rate.get("burst_bytes", 0),
+        "limit": next(iter(fifos.values()), {}).get("limit", 0),
+        "in_bytes": "bfifo" in fifos,
+        "orphan": bool(delay["keep_order"] or delay["delay_ns"] or delay["jitter_ns"]),
+        "seed": delay["seed"],
+    }
+    return Qdisc(LINK, RATE, "root", options)
+
+
 def queue(
     kind: str,
     *,
@@ -181,8 +205,18 @@ def ect1_mark() -> Qdisc:
 
 # Queues that count bytes however the buffer is written.
 COUNTS_BYTES = ("red", "step")
-# Kinds of qdiscs whose limit counts bytes; CAKE's counts memory, every other kind's packets.
-LIMITED_IN_BYTES = ("bfifo", "red")
+# Kinds of qdiscs with a link's delay and losses.
+DELAYS = ("netem", LINK)
+
+
+def has_rate(qdisc: Qdisc) -> bool:
+    """Whether packets leave it at a rate of its own."""
+    return qdisc.kind == "tbf" or (qdisc.kind == LINK and bool(qdisc.options["rate_bps"]))
+
+
+def counts_bytes(qdisc: Qdisc) -> bool:
+    """Whether its limit is one of bytes; CAKE's counts memory, every other one packets."""
+    return qdisc.kind in ("bfifo", "red") or (qdisc.kind == LINK and bool(qdisc.options["in_bytes"]))
 
 
 def marks(kind: str) -> bool:
@@ -292,6 +326,8 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
             )
         case "lh_dcf":
             return f"{' '.join(words)} (not a tc command: {_dcf_words(options)})"
+        case "lh_link":
+            return f"{' '.join(words)} (not a tc command: {_link_words(options)})"
         case _:
             words += [
                 f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}"
@@ -326,22 +362,36 @@ def _dcf_words(options: Mapping[str, Option]) -> str:
     )
 
 
-def _netem_words(options: object) -> list[str]:
+def _link_words(options: object) -> str:
     assert isinstance(options, dict)
-    words = [f"limit {options['limit']}"]
-    if options["delay_ns"] or options["jitter_ns"]:
-        words.append(
-            f"delay {options['delay_ns'] // 1000}us"
-            + (f" {options['jitter_ns'] // 1000}us" if options["jitter_ns"] else "")
-        )
-    if options["keep_order"]:
-        words.append("rate 80tbit")
+    line = f"{options['rate_bps']}bit, burst {options['burst_bytes']}, limit {options['limit']} {'bytes' if options['in_bytes'] else 'packets'}"
+    parts = [*_delay_words(options), *([line] if options["rate_bps"] else []), *_loss_words(options)]
+    return f"{', '.join(parts)}, seed {options['seed']}"
+
+
+def _delay_words(options: dict[str, Any]) -> list[str]:
+    if not options["delay_ns"] and not options["jitter_ns"]:
+        return []
+    jitter = f" {options['jitter_ns'] // 1000}us" if options["jitter_ns"] else ""
+    return [f"delay {options['delay_ns'] // 1000}us{jitter}"]
+
+
+def _loss_words(options: dict[str, Any]) -> list[str]:
     if options["gemodel_2p32"]:
         p, r, h, k = (part / 2**32 * 100 for part in options["gemodel_2p32"])
-        words.append(f"loss gemodel {p:g}% {r:g}% {100 - h:g}% {k:g}%")
+        return [f"loss gemodel {p:g}% {r:g}% {100 - h:g}% {k:g}%"]
+    return [f"loss {options['loss_2p32'] / 2**32 * 100:g}%"] if options["loss_2p32"] else []
+
+
+def _netem_words(options: object) -> list[str]:
+    assert isinstance(options, dict)
+    words = [f"limit {options['limit']}", *_delay_words(options)]
+    if options["keep_order"]:
+        words.append("rate 80tbit")
+    words += _loss_words(options)
     words += [
         f"{name} {options[f'{name}_2p32'] / 2**32 * 100:g}%"
-        for name in ("loss", "duplicate", "corrupt", "reorder")
+        for name in ("duplicate", "corrupt", "reorder")
         if options[f"{name}_2p32"]
     ]
     return [*words, f"seed {options['seed']}"]

@@ -42,6 +42,8 @@ _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
 _NODE_BYTES = 512 * 1024
 _TRANSIT_BYTES = 1024
+# Headers, and the kernel's structure behind the content of a packet.
+_PIECE_BYTES = 400
 # A client and a server of iperf3, their libraries' own pages and a block each.
 _PROGRAMS_BYTES = 8 * 2**20
 _MEMORY_STEPS_MB = (
@@ -97,6 +99,11 @@ class Pipe:
         return max(SKB_BYTES, self.mtu + SKB_BYTES - 1500)
 
     @property
+    def datagram_bytes(self) -> int:
+        """The memory of one of its packets of UDP, whose content the kernel holds in one piece of a power of two."""
+        return max(self.skb_bytes, 2 ** (self.mtu + _PIECE_BYTES - 1).bit_length() + SKB_BYTES - 2048)
+
+    @property
     def write_bytes(self) -> int:
         """
         Send buffer, from the start. The kernel's own tuning, to twice the window as it grows, ends where the product of window and
@@ -117,11 +124,15 @@ class Pipe:
         share = self.packets // max(tcp_flows, 1)
         return min(max(share, _LEAST_UNSENT_PACKETS), _MOST_UNSENT_PACKETS)
 
-    def memory_mb(self, *, tcp_flows: int, flows: int, iperf3_flows: int, nodes: int, bottlenecks: int) -> int:
+    def memory_mb(
+        self, *, tcp_flows: int, flows: int, iperf3_flows: int, nodes: int, bottlenecks: int, offered_packets: int
+    ) -> int:
         """RAM of a guest, in a few steps so that the runs of a sweep have the same. Unused pages cost nothing."""
         windows = 4 * bottlenecks * self.packets + tcp_flows * self.unsent_packets(tcp_flows)
         queued = min(tcp_flows * self.write_bytes, windows * self.skb_bytes)
         transit = 2 * bottlenecks * self.packets * _TRANSIT_BYTES
+        # A sender of UDP does not heed the path. What fits it is counted already, as frames of the usual size.
+        transit += max(offered_packets * self.datagram_bytes - self.packets * SKB_BYTES, 0)
         processes = flows * _FLOW_BYTES + iperf3_flows * _PROGRAMS_BYTES + nodes * _NODE_BYTES
         need = _GUEST_BYTES + processes + (queued + transit) * 11 // 10
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))

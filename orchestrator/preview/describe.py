@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
+from longhaul.orchestrator.plan.cost import data_packets, memory_estimate_mb, packets_per_second, wall_estimate_s
 from longhaul.orchestrator.plan.kernel_names import replaced
-from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, LIMITED_IN_BYTES, tc_command
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, DELAYS, LINK, counts_bytes, has_rate, tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
@@ -104,31 +104,35 @@ def _picture(run: Run) -> Iterator[str]:
 
 def _device_picture(end: End) -> str:
     """The work of a device's qdiscs, in the order in which a packet meets them; empty without qdiscs."""
-    parts = [_netem_text(qdisc) for qdisc in end.qdiscs if qdisc.kind == "netem"]
-    parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if qdisc.kind == "tbf"]
+    parts = [_delay_text(qdisc) for qdisc in end.qdiscs if qdisc.kind in DELAYS]
+    parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if has_rate(qdisc)]
     parts += [
         f"802.11 channel {_number(qdisc, 'medium')} at {format_rate(_number(qdisc, 'rate_bps'))}"
         for qdisc in end.qdiscs
         if qdisc.kind == DCF
     ]
     parts += ["ECT(0) becomes ECT(1)" for qdisc in end.qdiscs if qdisc.kind == CLSACT]
-    queues = [qdisc for qdisc in end.qdiscs if qdisc.kind not in ("netem", "tbf", CLSACT)]
-    parts += [f"{'droptail' if one.kind in ('pfifo', 'bfifo', DCF) else one.kind} of {_room(one)}" for one in queues]
+    queues = [
+        qdisc
+        for qdisc in end.qdiscs
+        if qdisc.kind not in ("netem", "tbf", CLSACT) and (qdisc.kind != LINK or has_rate(qdisc))
+    ]
+    droptail = ("pfifo", "bfifo", DCF, LINK)
+    parts += [f"{'droptail' if one.kind in droptail else one.kind} of {_room(one)}" for one in queues]
     return f"{end.node}: {' -> '.join(parts)}" if parts else ""
 
 
-def _netem_text(netem: Qdisc) -> str:
-    parts = [f"delay {format_duration(_number(netem, 'delay_ns') // 1000)} one way"]
-    if _number(netem, "jitter_ns"):
-        parts.append(
-            f"jitter {format_duration(_number(netem, 'jitter_ns') // 1000)}{' in order' if netem.options['keep_order'] else ''}"
-        )
+def _delay_text(delay: Qdisc) -> str:
+    parts = [f"delay {format_duration(_number(delay, 'delay_ns') // 1000)} one way"]
+    if _number(delay, "jitter_ns"):
+        in_order = delay.kind == LINK or delay.options["keep_order"]
+        parts.append(f"jitter {format_duration(_number(delay, 'jitter_ns') // 1000)}{' in order' if in_order else ''}")
     parts += [
-        f"{name} {_number(netem, f'{name}_2p32') / 2**32:.3g}"
+        f"{name} {_number(delay, f'{name}_2p32') / 2**32:.3g}"
         for name in ("loss", "duplicate", "corrupt", "reorder")
-        if netem.options[f"{name}_2p32"]
+        if delay.options.get(f"{name}_2p32")
     ]
-    if model := netem.options["gemodel_2p32"]:
+    if model := delay.options["gemodel_2p32"]:
         assert isinstance(model, tuple)
         p, r, h, k = (part / 2**32 for part in model)
         parts.append(f"bursts p {p:.3g} r {r:.3g} loss {k:.3g} (good) {1 - h:.3g} (bad)")
@@ -139,7 +143,7 @@ def _room(qdisc: Qdisc) -> str:
     if "limit" not in qdisc.options:
         return f"{format_size(_number(qdisc, 'memory_bytes'))} of kernel memory"
     limit = _number(qdisc, "limit")
-    return format_size(limit) if qdisc.kind in LIMITED_IN_BYTES else f"{limit} packets"
+    return format_size(limit) if counts_bytes(qdisc) else f"{limit} packets"
 
 
 def _number(qdisc: Qdisc, name: str) -> int:
@@ -161,7 +165,7 @@ def _numbers(run: Run) -> Iterator[str]:
         phases = (f"{one.name} {format_duration(one.begin_us)} to {format_duration(one.end_us)}" for one in run.phases)
         yield f"  phases           {', '.join(phases)}"
     yield f"  packets          {packets_per_second(run):.0f} a second, {data_packets(run)} at most"
-    yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, guest of {run.memory_mb} MB, kernel {run.kernel}"
+    yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, {memory_estimate_mb(run):.0f} MB of a guest of {run.memory_mb} MB, kernel {run.kernel}"
 
 
 def _flow_text(run: Run, flow: Flow) -> str:

@@ -34,6 +34,10 @@ REFUSED = "refused"
 # The kind of ECN whose receiver counts the marks for its sender (RFC 9768).
 ACCURATE = "accurate"
 
+# A plain link as one qdisc of the project, or as the kernel's: netem, tbf and a fifo.
+SINGLE, CHAIN = "single", "chain"
+EMULATIONS = (SINGLE, CHAIN)
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME = 60
 _HOST = re.compile(r"[A-Za-z*?][A-Za-z0-9_*?-]{0,31}")

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
 from longhaul.orchestrator.spec.fields import (
+    EMULATIONS,
     Amount,
     BufferSize,
     Duration,
@@ -373,6 +374,10 @@ class Experiment(Part):
     )
     cc_era: one_of(*ERAS) | None = Field(  # type: ignore[valid-type]
         None, description="kernel whose defaults the flows have where they have no value, in quotes"
+    )
+    emulation: one_of(*EMULATIONS) = Field(  # type: ignore[valid-type]
+        "single",
+        description="plain links in virtual time (delay, jitter, loss, rate, droptail): as one qdisc each, or as the kernel's netem, tbf and fifo; the times of packets are the same",
     )
     start_jitter: StartJitter = Field(
         "1 RTT",

@@ -43,7 +43,7 @@ def agent_inputs() -> str:
     built = AGENT_SOURCES / "build"
     sources = sorted(file for file in AGENT_SOURCES.rglob("*") if file.is_file() and built not in file.parents)
     # A header of the modules defines the interface between them and the agent.
-    for file in (*sources, KMOD / "lh_dcf.h"):
+    for file in (*sources, *sorted(KMOD.glob("lh_*.h"))):
         digest.update(f"{file.relative_to(FILES)}\0".encode() + file.read_bytes())
     return digest.hexdigest()[:32]
 

@@ -25,7 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
-from tests.bench.growth_cases import flows, growth, scaling, trace
+from tests.bench.estimate_cases import estimates
+from tests.bench.growth_cases import flows, growth, links, scaling, trace
 from tests.bench.kernel_cases import kernels
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
 from tests.bench.page import RESULT
@@ -38,6 +39,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "overhead": overhead,
     "memory": memory,
     "flows": flows,
+    "links": links,
     "growth": growth,
     "trace": trace,
     "scaling": scaling,
@@ -45,6 +47,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "modules": modules,
     "topologies": topologies,
     "series": series,
+    "estimates": estimates,
     "ns-3": ns3,
     "real time": real_time,
     "iperf3": iperf3,

@@ -1,4 +1,4 @@
-"""Growth of the cost with flows, bandwidth times time, traced ACKs, concurrent runs and workers of a cluster."""
+"""Growth of the cost with flows, kinds of link, bandwidth times time, traced ACKs, concurrent runs and workers of a cluster."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from longhaul.orchestrator.analysis.kept_series import kept_timeline
 from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.spec.fields import CHAIN, SINGLE
 from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.cases import SEGMENT_BYTES, Bench, Row
 from tests.bench.longhaul_side import Measured, one_flow, run_longhaul, run_process
@@ -38,6 +39,29 @@ def flows(bench: Bench) -> Iterator[Row]:
             note=f"{segment_us:.2f} CPU us a segment; the guest {memory_mb:.0f} MB",
             details={"virtual_s": duration_s, "segment_cpu_us": segment_us, "max_rss_mb": memory_mb},
         )
+
+
+# The most that a plain link as one qdisc may cost, against the kernel's chain.
+_SINGLE_SHARE = 0.85
+
+
+def links(bench: Bench) -> Iterator[Row]:
+    """A guest's CPU time with plain links as one qdisc against the chain of netem, tbf and a fifo, measured alternately on one kernel."""
+    experiment = one_flow("1 Gbit/s", "40 ms", 3 if bench.quick else 10, buffer="3500 packets")
+    found: dict[str, list[float]] = {SINGLE: [], CHAIN: []}
+    for _ in range(2 * bench.repeats + 1):
+        for emulation, measured in found.items():
+            measured.append(run_longhaul(experiment | {"emulation": emulation}, bench.home).guest_cpu_s)
+    single, chain = median(found[SINGLE]), median(found[CHAIN])
+    yield Row(
+        "links",
+        "1 Gbit/s × 40 ms, one qdisc",
+        "of the chain's CPU time",
+        single / chain,
+        at_most=_SINGLE_SHARE,
+        note=f"{single:.2f} s and {chain:.2f} s of the guest",
+        details=dict(found),
+    )
 
 
 # The same gigabits three times, with less bandwidth for longer; then twice, four times and eight times as many.
@@ -99,6 +123,14 @@ def scaling(bench: Bench) -> Iterator[Row]:
         at_least=found["bar"],
         note=f"{found['two_per_s']:.2f} runs a second, {found['overhead_s_per_run'] * 1e3:.0f} ms of dispatcher and scheduler a run",
         details=found,
+    )
+    yield Row(
+        "scaling",
+        "a Dask worker between short runs",
+        "% of its time",
+        found["idle_share"] * 100,
+        at_most=found["idle_bar"] * 100,
+        note="runs of 10 s at 10 Mbit/s",
     )
 
 

@@ -31,6 +31,10 @@ PARTS = {
         "Many flows",
         "H-TCP flows at once on one bottleneck, every ACK traced; the cost of a segment is the guest's CPU time divided by the segments that arrived.",
     ),
+    "links": (
+        "A link as one qdisc",
+        "The guest's CPU time with `emulation: single` against `chain`, measured alternately on the same kernel.",
+    ),
     "growth": (
         "Bandwidth times time",
         "The guest's CPU time by the carried data: the first three carry the same, the others two, four and eight times as much.",
@@ -53,6 +57,10 @@ PARTS = {
     ),
     "topologies": ("Large topologies", "From the start of a guest to the first packet."),
     "series": ("Charts of kept runs", "Series over time from the store, thinned to the points of a chart."),
+    "estimates": (
+        "Estimates",
+        "Drawn experiments, planned and then run: the share whose time and memory were estimated within 30 %.",
+    ),
     "ns-3": (
         "Against ns-3",
         "The same dumbbell in ns-3 as Debian builds it, with a record of equal length at every ACK; whole processes, measured alternately. Slow start of ns-3 grows by a segment an ACK: with an ACK for each segment it loses as Linux does, with one for two it handles as many ACKs.",

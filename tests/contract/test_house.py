@@ -45,7 +45,7 @@ CONFINED = {
     "optuna": {"orchestrator/analysis/search/sampling.py"},
     "distributed": {"orchestrator/execution/cluster"},
     "dask": {"orchestrator/execution/cluster"},
-    "ansible": {"playbooks/library"},
+    "ansible": {"playbooks/action_plugins", "playbooks/library"},
     "ansible_runner": {"orchestrator/execution/deployment.py"},
     "httpx": {
         "longhaul/client/connection.py",

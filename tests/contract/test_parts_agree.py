@@ -102,10 +102,11 @@ def test_the_channels_constants_are_the_modules() -> None:
     assert int(default[1]) == wifi_airtime.OVERHEAD_BYTES
 
 
-def test_the_channels_statistics_are_documented() -> None:
-    counted = re.findall(r"^\t__u64 (\w+);", (KMOD / "lh_dcf.h").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("kind", ["dcf", "link"])
+def test_the_statistics_of_a_queue_are_documented(kind: str) -> None:
+    counted = re.findall(r"^\t__u64 (\w+);", (KMOD / f"lh_{kind}.h").read_text(), re.MULTILINE)
     text = (REPOSITORY / "docs" / "run-directory.md").read_text()
-    (listed,) = re.findall(r'`"dcf": \{(.*?)\}`', text, re.DOTALL)
+    (listed,) = re.findall(rf'`"{kind}": \{{(.*?)\}}`', text, re.DOTALL)
     assert re.findall(r'"(\w+)"', listed) == counted
 
 

@@ -23,6 +23,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from tests.support.former import (
     NO_SCHEDULER,
     PAIR,
+    THEN,
     WAITING_SEED,
     ask_service,
     recorded_answers,
@@ -88,7 +89,7 @@ def test_the_service_answers_as_it_did_and_changes_nothing(lab: FormerLab) -> No
 def ids_here(seed: int) -> list[str]:
     """The ids that the runs of this seed have with the programs of this machine."""
     backend = Sandbox(load_settings())
-    plan = compile_plan(parse_experiment(PAIR), seed=seed)
+    plan = compile_plan(parse_experiment(PAIR | THEN), seed=seed)
     return [run_id(run, backend.identity(run)) for run in plan.runs]
 
 
@@ -102,7 +103,7 @@ def test_kept_runs_are_answered_and_waiting_runs_are_run(lab: FormerLab) -> None
     kept = {row["id"] for row in lab.then["answers"]["/runs"][1]["items"] if row["status"] == "done"}
     waiting = lab.then.get("waiting")
     with serving(lab.service()) as service:
-        made = service.submit({"spec": PAIR, "seed": lab.seed})
+        made = service.submit({"spec": PAIR | THEN, "seed": lab.seed})
         assert run_ids(made) == ids_here(lab.seed)
         assert made["progress"]["cached"] == len(kept & set(run_ids(made)))
         assert service.wait(made["id"])["status"] == "done"

@@ -298,3 +298,46 @@ def _flows(draw: st.DrawFn, rate_kbps: int, duration_us: int, most: int) -> list
     if draw(st.integers(0, 3)) == 3:
         flows.append(draw(_other_traffic(rate_kbps)))
     return flows
+
+
+# Frames that cross a drawn link, and the largest transfer over it: a sender whose buffer is full waits for a random time, which depends on all else.
+_LINK_FRAMES = 2_000
+_LINK_BYTES = 40_000
+_LINK_LONGEST_US = 20_000_000
+
+
+@st.composite
+def plain_links(draw: st.DrawFn, kernel: str) -> Written:
+    """A link of a delay, losses, a rate and a drop-tail queue, with traffic that fills it, bursts of it, and changes during the run."""
+    rate_kbps = draw(_rates_kbps())
+    path = draw(_path(rate_kbps))
+    for beyond in ("queue", "mark_at", "ecn", "duplicate", "reorder"):
+        path.pop(beyond, None)
+    duration_us = max(
+        20_000, min(_longest_us(Budget(_LINK_FRAMES, 1), rate_kbps, path.get("mtu", 1500)), _LINK_LONGEST_US)
+    )
+    flows = [draw(_link_traffic(f"udp{number}", rate_kbps)) for number in range(draw(st.integers(1, 3)))]
+    for number in range(draw(st.integers(0, 2))):
+        size, start_us = draw(_log_integers(1, _LINK_BYTES)), draw(st.integers(0, duration_us // 2))
+        flow: Written = {"name": f"tcp{number}", "cc": draw(st.sampled_from(COMPANIONS))}
+        flows.append(flow | {"size": f"{size} B", "start": _time(start_us), "count": draw(st.integers(1, 5))})
+    schedule = [
+        {"at": _time(at_us), "path": draw(_path_change(path, rate_kbps, lossy=True))}
+        for at_us in sorted(draw(st.lists(st.integers(1, duration_us - 1), max_size=4, unique=True)))
+    ]
+    experiment: Written = {"experiment": "links", "path": path, "flows": flows}
+    if schedule:
+        experiment["schedule"] = schedule
+    end = {"duration": _time(duration_us), "start_jitter": "0 s"}
+    return experiment | end | {"seed": draw(st.integers(0, 2**32 - 1)), "kernel": kernel}
+
+
+@st.composite
+def _link_traffic(draw: st.DrawFn, name: str, rate_kbps: int) -> Written:
+    """Packets at a part or a multiple of the line's rate, at one interval or in bursts."""
+    share = draw(st.sampled_from([50, 90, 100, 100, 101, 150, 400]))
+    rate = format_rate(max(8, rate_kbps * share // 100) * 1000)
+    if draw(st.booleans()):
+        return {"name": name, "udp": rate}
+    times = st.sampled_from(["1 ms", "10 ms", "100 ms", "1 s"])
+    return {"name": name, "on_off": {"rate": rate, "on": draw(times), "off": draw(times)}}

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
 from longhaul.orchestrator.analysis.series import of_flow
+from longhaul.orchestrator.plan.qdiscs import DELAYS
 from longhaul.orchestrator.plan.run import Flow, Qdisc, Run
 from longhaul.orchestrator.trace.records import Records, Trace
 from tests.fuzz.lab import Finished
@@ -182,12 +183,12 @@ def blackouts(run: Run) -> list[tuple[int, int]]:
     dark = {
         (end.node, end.dev): 0
         for end in run.ends
-        if any(qdisc.kind == "netem" and _share(qdisc, "loss_2p32") >= _NEVER_2P32 for qdisc in end.qdiscs)
+        if any(qdisc.kind in DELAYS and _share(qdisc, "loss_2p32") >= _NEVER_2P32 for qdisc in end.qdiscs)
     }
     found = []
     for change in run.device_changes:
         for qdisc in change.qdiscs:
-            if qdisc.kind != "netem":
+            if qdisc.kind not in DELAYS:
                 continue
             began = dark.pop((change.node, change.dev), None)
             if began is not None:
@@ -210,7 +211,7 @@ def _reach(run: Run) -> Reach:
     devices += [(change.dev, change.qdiscs) for change in run.device_changes]
     for dev, qdiscs in devices:
         for qdisc in qdiscs:
-            if qdisc.kind == "netem":
+            if qdisc.kind in DELAYS:
                 delay_ns = _share(qdisc, "delay_ns") + _share(qdisc, "jitter_ns")
                 delays[dev] = max(delays.get(dev, 0), delay_ns)
             elif qdisc.kind in ("pfifo", "codel", "fq_codel", "pie"):

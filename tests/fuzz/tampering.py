@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
+from longhaul.orchestrator.plan.qdiscs import DELAYS, has_rate
 from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, Option, Qdisc, Run
 from longhaul.orchestrator.system.installation import AGENT_SOURCES, FILES
 
@@ -55,7 +56,7 @@ def _rate(run: Run, chance: random.Random) -> Run | None:
     def slower(on: str, qdisc: Qdisc) -> Options:
         return (
             {"rate_bps": int(_number(qdisc.options, "rate_bps") * factor) // 8 * 8}
-            if (on, qdisc.kind) == (dev, "tbf")
+            if on == dev and has_rate(qdisc)
             else {}
         )
 
@@ -67,7 +68,7 @@ def _delay(run: Run, chance: random.Random) -> Run | None:
 
     def longer(_: str, qdisc: Qdisc) -> Options:
         delay_ns = _number(qdisc.options, "delay_ns")
-        return {"delay_ns": delay_ns + more_ns} if qdisc.kind == "netem" and delay_ns else {}
+        return {"delay_ns": delay_ns + more_ns} if qdisc.kind in DELAYS and delay_ns else {}
 
     return _qdiscs(run, longer)
 
@@ -88,7 +89,7 @@ def _loss(run: Run, chance: random.Random) -> Run | None:
     more = round(chance.choice([0.001, 0.01, 0.1]) * 2**32)
 
     def lossier(on: str, qdisc: Qdisc) -> Options:
-        if qdisc.kind != "netem" or on not in run.flows[0].forward:
+        if qdisc.kind not in DELAYS or on not in run.flows[0].forward:
             return {}
         return {"loss_2p32": min(_number(qdisc.options, "loss_2p32") + more, 2**32 - 1), "gemodel_2p32": None}
 

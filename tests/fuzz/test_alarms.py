@@ -71,7 +71,8 @@ def faulty(settings: Settings, kernel: str, tmp_path_factory: pytest.TempPathFac
 
 def plan_with(fault: str, kernel: str) -> Plan:
     plan = compile_plan(parse_experiment(RUN | {"kernel": kernel}))
-    return replace(plan, runs=(replace(plan.runs[0], modules=(Module("deliberate", {"fault": fault}),)),))
+    (run,) = plan.runs
+    return replace(plan, runs=(replace(run, modules=(*run.modules, Module("deliberate", {"fault": fault}))),))
 
 
 def test_a_fault_is_reported(faulty: Settings, kernel: str, fault: str, message: str) -> None:

@@ -16,11 +16,10 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import seed as from_seed
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
+from hypothesis.database import ExampleDatabase
 
 from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS
 from longhaul.orchestrator.system.errors import LonghaulError, PlanError
-from longhaul.orchestrator.system.settings import Settings
 from tests.fuzz.experiments import Budget, Written, experiments
 from tests.fuzz.invariants import violations
 from tests.fuzz.lab import Lab
@@ -37,13 +36,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         runs, first = int(metafunc.config.getoption("--runs")), int(metafunc.config.getoption("--from-seed"))
         sizes = [min(_BATCH, runs - begin) for begin in range(0, runs, _BATCH)]
         metafunc.parametrize(("batch", "size"), [(first + number, size) for number, size in enumerate(sizes)])
-
-
-@pytest.fixture(scope="session")
-def known(request: pytest.FixtureRequest, settings: Settings) -> ExampleDatabase | None:
-    """Experiments that failed before and are tried first; without `--remember`, the same seed makes the same experiments."""
-    folder = settings.cache / "fuzz"
-    return DirectoryBasedExampleDatabase(folder) if request.config.getoption("--remember") else None
 
 
 class Broken(Exception):

@@ -54,8 +54,8 @@ def test_an_experiment_accepts_values_inside_and_refuses_values_outside(
 
 
 def with_parameter(run: Run, name: str, value: object) -> Run:
-    (module,) = run.modules
-    return replace(run, modules=(Module(module.name, {name: str(value)}),))
+    module, *others = run.modules
+    return replace(run, modules=(Module(module.name, {name: str(value)}), *others))
 
 
 @pytest.mark.parametrize(("cc", "parameter"), DECLARED)
@@ -78,8 +78,8 @@ def test_the_kernel_accepts_both_ends_of_the_range(lab: Lab, kernel: str, cc: st
 def test_a_later_write_outside_is_refused_too(lab: Lab, kernel: str, cc: str) -> None:
     """Through /sys/module, as the agent sets parameters of built-in modules."""
     run = lab.plan(written(cc) | {"kernel": kernel})
-    (module,) = run.modules
+    module, *others = run.modules
     parameter = next(one for one in CONGESTION_CONTROLS[cc].parameters if one.socket_option is None)
     later = Module(module.name, {parameter.name: str(parameter.high + 1)}, builtin=True)
     with pytest.raises(BackendError, match=f"setting a parameter of module tcp_{cc}: .*result out of range"):
-        lab.execute(replace(run, modules=(module, later)))
+        lab.execute(replace(run, modules=(module, later, *others)))

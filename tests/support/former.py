@@ -53,6 +53,8 @@ PAIR: dict[str, Any] = {
     "expect": [{"measure": "goodput", "flow": "app", "at_least": "1 Mbit/s"}],
 }
 
+# A plan of that time: since then, a plain link is one qdisc.
+THEN = {"emulation": "chain"}
 
 WAITING_SEED = 3
 NO_SCHEDULER = {"LONGHAUL_DASK": "tcp://127.0.0.1:1"}
@@ -195,9 +197,18 @@ def rows_of(url: str) -> dict[str, list[tuple[Any, ...]]]:
     )
     if url.startswith("sqlite"):
         with contextlib.closing(sqlite3.connect(url.partition(":///")[2])) as lite:
-            return {table: sorted(lite.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in tables}
+            return {table: _rows(lite.execute(f"SELECT * FROM {table}")) for table in tables}
     with psycopg.connect(url) as connection:
-        return {table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in tables}
+        return {table: _rows(connection.execute(f"SELECT * FROM {table}")) for table in tables}
+
+
+# Columns that a migration derives from others.
+_DERIVED = {"identity", "measured"}
+
+
+def _rows(found: Any) -> list[tuple[Any, ...]]:
+    places = [place for place, column in enumerate(found.description) if column[0] not in _DERIVED]
+    return sorted((tuple(row[place] for place in places) for row in found.fetchall()), key=repr)
 
 
 def record(checkout: Path) -> None:

@@ -46,6 +46,9 @@ static void read_counters(const struct rtattr *stats, struct qdisc_reading *read
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
 		attribute_copy(attributes.table[TCA_STATS_APP], &reading->dcf,
 			       sizeof(reading->dcf));
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_LINK)))
+		attribute_copy(attributes.table[TCA_STATS_APP], &reading->link,
+			       sizeof(reading->link));
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
 		attribute_copy(attributes.table[TCA_STATS_APP], &reading->dualpi2,
 			       sizeof(reading->dualpi2));
@@ -153,6 +156,8 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(drop_early);
 	COMPARE(coupling);
 	COMPARE(classic_percent);
+	COMPARE(in_bytes);
+	COMPARE(orphan);
 #undef COMPARE
 }
 

@@ -168,6 +168,26 @@ static void put_lh_dcf(struct request *request, const struct qdisc *qdisc)
 	request_add_u64(request, LH_DCF_SEED, qdisc->seed);
 }
 
+static void put_lh_link(struct request *request, const struct qdisc *qdisc,
+			const struct qdisc *before)
+{
+	request_add_u64(request, LH_LINK_DELAY_NS, qdisc->delay_ns);
+	request_add_u64(request, LH_LINK_JITTER_NS, qdisc->jitter_ns);
+	request_add_u64(request, LH_LINK_RATE_BPS, qdisc->rate_bps);
+	request_add_u32(request, LH_LINK_BURST_BYTES, qdisc->burst_bytes);
+	request_add_u32(request, LH_LINK_LIMIT, qdisc->limit);
+	request_add_u8(request, LH_LINK_IN_BYTES, qdisc->in_bytes);
+	request_add_u8(request, LH_LINK_ORPHAN, qdisc->orphan);
+	/* Losses that have not changed continue: written again, their draws and bursts would start again. */
+	if (before && before->seed == qdisc->seed)
+		return;
+	request_add_u64(request, LH_LINK_SEED, qdisc->seed);
+	if (qdisc->bursty_loss)
+		request_add(request, LH_LINK_BURSTS, qdisc->gemodel, sizeof(qdisc->gemodel));
+	else
+		request_add_u32(request, LH_LINK_LOSS, qdisc->loss);
+}
+
 void qdisc_put_options(struct request *request, const struct qdisc *qdisc,
 		       const struct qdisc *before)
 {
@@ -208,6 +228,9 @@ void qdisc_put_options(struct request *request, const struct qdisc *qdisc,
 		break;
 	case QDISC_LH_DCF:
 		put_lh_dcf(request, qdisc);
+		break;
+	case QDISC_LH_LINK:
+		put_lh_link(request, qdisc, before);
 		break;
 	case QDISC_CLSACT: /* has none */
 		break;
@@ -309,6 +332,21 @@ static void get_lh_dcf(const struct rtattr *const *table, struct qdisc *read)
 	read->seed = attribute_u64(table[LH_DCF_SEED]);
 }
 
+static void get_lh_link(const struct rtattr *const *table, struct qdisc *read)
+{
+	read->delay_ns = attribute_u64(table[LH_LINK_DELAY_NS]);
+	read->jitter_ns = attribute_u64(table[LH_LINK_JITTER_NS]);
+	read->loss = attribute_u32(table[LH_LINK_LOSS]);
+	read->bursty_loss = table[LH_LINK_BURSTS] != NULL;
+	attribute_copy(table[LH_LINK_BURSTS], read->gemodel, sizeof(read->gemodel));
+	read->rate_bps = attribute_u64(table[LH_LINK_RATE_BPS]);
+	read->burst_bytes = attribute_u32(table[LH_LINK_BURST_BYTES]);
+	read->limit = attribute_u32(table[LH_LINK_LIMIT]);
+	read->in_bytes = attribute_u32(table[LH_LINK_IN_BYTES]) != 0;
+	read->orphan = attribute_u32(table[LH_LINK_ORPHAN]) != 0;
+	read->seed = attribute_u64(table[LH_LINK_SEED]);
+}
+
 static void get_dualpi2(const struct rtattr *const *table, const struct qdisc *asked,
 			struct qdisc *read)
 {
@@ -389,6 +427,9 @@ void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *
 		break;
 	case QDISC_LH_DCF:
 		get_lh_dcf(table, read);
+		break;
+	case QDISC_LH_LINK:
+		get_lh_link(table, read);
 		break;
 	case QDISC_CLSACT: /* its filter is read back by remark.c */
 		read->ect1 = asked->ect1;

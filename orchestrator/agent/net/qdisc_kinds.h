@@ -3,6 +3,7 @@
 #define LONGHAUL_QDISC_KINDS_H
 
 #include <lh_dcf.h>
+#include <lh_link.h>
 
 #include "net/netlink.h"
 #include "plan/plan.h"
@@ -25,6 +26,7 @@ struct qdisc_reading {
 	struct qdisc_counters counters;
 	struct lh_dcf_xstats dcf;      /* zero for other kinds */
 	struct dualpi2_xstats dualpi2; /* zero for other kinds */
+	struct lh_link_xstats link;    /* zero for other kinds */
 	bool seed_honoured;	       /* netem: the kernel returns the seed it was given */
 	_Alignas(struct rtattr) char options[1024];
 	size_t options_size;

@@ -54,6 +54,7 @@ enum qdisc_kind {
 	QDISC_CAKE,
 	QDISC_DUALPI2,
 	QDISC_LH_DCF,
+	QDISC_LH_LINK,
 	QDISC_CLSACT, /* no queue: the place of a filter */
 	QDISC_KINDS
 };
@@ -63,12 +64,12 @@ struct qdisc {
 	enum qdisc_kind kind;
 	uint32_t handle, parent; /* major << 16 | minor, TC_H_ROOT */
 	uint32_t limit;
-	/* netem */
+	/* netem, lh_link */
 	uint64_t delay_ns, jitter_ns, seed;
 	bool keep_order, bursty_loss;
 	uint32_t loss, duplicate, corrupt, reorder; /* shares of 2^32 */
 	uint32_t gemodel[4];			    /* p, r, h, k */
-	/* tbf, lh_dcf */
+	/* tbf, lh_dcf, lh_link */
 	uint64_t rate_bps;
 	uint32_t burst_bytes;
 	/* AQM */
@@ -87,6 +88,8 @@ struct qdisc {
 	uint32_t medium, overhead_bytes;
 	uint64_t basic_rate_bps;
 	bool rts;
+	/* lh_link: the limit counts bytes; packets leave the account of their socket */
+	bool in_bytes, orphan;
 	/* clsact: ECT(0) leaves as ECT(1) */
 	bool ect1;
 };

@@ -123,6 +123,20 @@ static const struct field lh_dcf_fields[] = {
 	MEMBER("seed", qdisc.seed, FIELD_U64),
 };
 
+static const struct field lh_link_fields[] = {
+	HEAD,
+	{"delay_ns", FIELD_U64, offsetof(struct reading, qdisc.delay_ns), NEEDED, MAX_DELAY_NS, 0},
+	{"jitter_ns", FIELD_U64, offsetof(struct reading, qdisc.jitter_ns), NEEDED, INT32_MAX, 0},
+	MEMBER("loss_2p32", qdisc.loss, FIELD_SHARE),
+	{"gemodel_2p32", FIELD_VALUE, offsetof(struct reading, gemodel), NULLABLE, 0, 0},
+	MEMBER("rate_bps", qdisc.rate_bps, FIELD_U64),
+	MEMBER("burst_bytes", qdisc.burst_bytes, FIELD_U32),
+	MEMBER("limit", qdisc.limit, FIELD_U32),
+	MEMBER("in_bytes", qdisc.in_bytes, FIELD_BOOL),
+	MEMBER("orphan", qdisc.orphan, FIELD_BOOL),
+	MEMBER("seed", qdisc.seed, FIELD_U64),
+};
+
 #define TABLE(name, fields)                                      \
 	{                                                        \
 		name, fields, sizeof(fields) / sizeof(*(fields)) \
@@ -143,6 +157,7 @@ static const struct {
 	[QDISC_CAKE] = TABLE("cake", cake_fields),
 	[QDISC_DUALPI2] = TABLE("dualpi2", dualpi2_fields),
 	[QDISC_LH_DCF] = TABLE("lh_dcf", lh_dcf_fields),
+	[QDISC_LH_LINK] = TABLE("lh_link", lh_link_fields),
 	[QDISC_CLSACT] = TABLE("clsact", clsact_fields),
 };
 
@@ -195,7 +210,8 @@ static void read_qdisc(const struct json *object, struct qdisc *qdisc)
 		for (int cell = 0; cell < 256; cell++)
 			reading.qdisc.stab[cell] = (uint8_t)stab[cell];
 	}
-	if (i == QDISC_TBF && (reading.qdisc.rate_bps % 8 || !reading.qdisc.rate_bps))
+	if ((i == QDISC_TBF && !reading.qdisc.rate_bps) ||
+	    ((i == QDISC_TBF || i == QDISC_LH_LINK) && reading.qdisc.rate_bps % 8))
 		fields_refuse(object, "rate_bps must be a multiple of 8: the kernel counts bytes");
 	*qdisc = reading.qdisc;
 }

@@ -31,11 +31,8 @@ static void write_handle(struct writer *writer, const char *key, uint32_t handle
 	writer_text(writer, key, text);
 }
 
-static void write_netem(struct writer *writer, const struct qdisc *qdisc, bool seed_honoured)
+static void write_losses(struct writer *writer, const struct qdisc *qdisc)
 {
-	writer_unsigned(writer, "delay_ns", qdisc->delay_ns);
-	writer_unsigned(writer, "jitter_ns", qdisc->jitter_ns);
-	writer_bool(writer, "keep_order", qdisc->keep_order);
 	writer_unsigned(writer, "loss_2p32", qdisc->loss);
 	if (qdisc->bursty_loss) {
 		writer_list(writer, "gemodel_2p32");
@@ -45,6 +42,14 @@ static void write_netem(struct writer *writer, const struct qdisc *qdisc, bool s
 	} else {
 		writer_null(writer, "gemodel_2p32");
 	}
+}
+
+static void write_netem(struct writer *writer, const struct qdisc *qdisc, bool seed_honoured)
+{
+	writer_unsigned(writer, "delay_ns", qdisc->delay_ns);
+	writer_unsigned(writer, "jitter_ns", qdisc->jitter_ns);
+	writer_bool(writer, "keep_order", qdisc->keep_order);
+	write_losses(writer, qdisc);
 	writer_unsigned(writer, "duplicate_2p32", qdisc->duplicate);
 	writer_unsigned(writer, "corrupt_2p32", qdisc->corrupt);
 	writer_unsigned(writer, "reorder_2p32", qdisc->reorder);
@@ -112,6 +117,16 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 		writer_bool(writer, "rts", qdisc->rts);
 		writer_unsigned(writer, "seed", qdisc->seed);
 		break;
+	case QDISC_LH_LINK:
+		writer_unsigned(writer, "delay_ns", qdisc->delay_ns);
+		writer_unsigned(writer, "jitter_ns", qdisc->jitter_ns);
+		write_losses(writer, qdisc);
+		writer_unsigned(writer, "rate_bps", qdisc->rate_bps);
+		writer_unsigned(writer, "burst_bytes", qdisc->burst_bytes);
+		writer_bool(writer, "in_bytes", qdisc->in_bytes);
+		writer_bool(writer, "orphan", qdisc->orphan);
+		writer_unsigned(writer, "seed", qdisc->seed);
+		break;
 	default: /* fifos have their limit alone */
 		break;
 	}
@@ -130,6 +145,19 @@ static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats)
 	writer_unsigned(writer, "medium_exchanges", stats->medium_exchanges);
 	writer_unsigned(writer, "medium_collisions", stats->medium_collisions);
 	writer_unsigned(writer, "medium_busy_ns", stats->medium_busy_ns);
+	writer_end(writer);
+}
+
+static void write_link(struct writer *writer, const struct lh_link_xstats *stats)
+{
+	writer_object(writer, "link");
+	writer_unsigned(writer, "losses", stats->losses);
+	writer_unsigned(writer, "refused", stats->refused);
+	writer_unsigned(writer, "tx_packets", stats->tx_packets);
+	writer_unsigned(writer, "tx_bytes", stats->tx_bytes);
+	writer_unsigned(writer, "queue_packets", stats->queue_packets);
+	writer_unsigned(writer, "queue_bytes", stats->queue_bytes);
+	writer_unsigned(writer, "flying_packets", stats->flying_packets);
 	writer_end(writer);
 }
 
@@ -171,6 +199,8 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 	writer_unsigned(writer, "marks", counters->marks);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
 		write_dcf(writer, &reading->dcf);
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_LINK)))
+		write_link(writer, &reading->link);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
 		write_dualpi2(writer, &reading->dualpi2);
 	writer_end(writer);

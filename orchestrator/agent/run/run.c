@@ -54,7 +54,7 @@ void run_prepare(void)
 	signal(SIGPIPE, SIG_IGN);
 	raise_open_files();
 	/* Sleepers wake when they asked to, not up to 50 us later to save power. */
-	if (prctl(PR_SET_TIMERSLACK, 1ul))
+	if (prctl(PR_GET_TIMERSLACK) > 1 && prctl(PR_SET_TIMERSLACK, 1ul))
 		die("making timers exact", "", "", "%s", strerror(errno));
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from longhaul.orchestrator.plan.qdiscs import DCF
+from longhaul.orchestrator.plan.qdiscs import DCF, LINK, has_rate
 from longhaul.orchestrator.plan.run import DeviceChange, End, Option, Qdisc, Run
 from longhaul.orchestrator.trace.records import Trace
 
@@ -185,6 +185,9 @@ def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:
             lost := sum(qdisc["drops"] for qdisc in device["qdiscs"])
         ):
             wrong.append(f"{place}: {lost} in its queue")
+        links = [qdisc for qdisc in device["qdiscs"] if qdisc["kind"] == LINK]
+        if lost := sum(one["drops"] - one["link"]["losses"] - one["link"]["refused"] for one in links):
+            wrong.append(f"{place}: {lost} for which its queue had no memory")
     for node in facts["nodes_snmp"]:
         for what in ("ip_discards", "ip_no_routes"):
             if node[what]:
@@ -199,4 +202,8 @@ def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:
 
 
 def _may_drop(qdisc: Qdisc) -> bool:
-    return qdisc.kind in ("tbf", DCF) or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
+    return (
+        qdisc.kind == DCF
+        or has_rate(qdisc)
+        or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
+    )

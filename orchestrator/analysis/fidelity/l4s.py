@@ -14,7 +14,7 @@ import numpy as np
 
 from longhaul.orchestrator.analysis.dual_queue import dual_links
 from longhaul.orchestrator.analysis.series import of_flow
-from longhaul.orchestrator.plan.qdiscs import CLSACT, DUALPI2, ECT0
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, DUALPI2, ECT0, has_rate
 from longhaul.orchestrator.plan.run import Flow, Link, Qdisc, Run
 from longhaul.orchestrator.trace.records import ECN_MARKED, QUEUE_CLASSIC, QUEUE_L4S, Records, Trace
 
@@ -133,7 +133,7 @@ def _delay_us(qdisc: Qdisc) -> float:
 
 def _loses(qdisc: Qdisc) -> bool:
     """Whether packets may be lost there, or wait for a time that is not known."""
-    return qdisc.kind in ("tbf", "lh_dcf") or any(qdisc.options.get(name) for name in _LOSING)
+    return qdisc.kind == DCF or has_rate(qdisc) or any(qdisc.options.get(name) for name in _LOSING)
 
 
 def _has(run: Run, options: tuple[str, ...]) -> bool:

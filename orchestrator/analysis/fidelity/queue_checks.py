@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from longhaul.orchestrator.analysis.series import counter, of_flow
-from longhaul.orchestrator.plan.qdiscs import DCF, FRAME_MEMORY_BYTES, LEAST_FRAME_MEMORY_BYTES
+from longhaul.orchestrator.plan.qdiscs import DCF, DELAYS, FRAME_MEMORY_BYTES, LEAST_FRAME_MEMORY_BYTES, counts_bytes
 from longhaul.orchestrator.plan.run import Link, Qdisc, Run
 from longhaul.orchestrator.trace.records import DROP_RANDOM, Records, Trace
 
@@ -84,7 +84,7 @@ def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:
     if (cake := _qdisc_of(run, link.node, link.dev, "cake")) is not None:
         return _judge_memory(run, link, cake, records)
     # A queue that counts bytes has room for more packets if some are short.
-    in_bytes = any(_qdisc_of(run, link.node, link.dev, kind) for kind in ("bfifo", "red"))
+    in_bytes = any(counts_bytes(qdisc) for qdisc in _qdiscs_of(run, link.node, link.dev))
     if link.queue_limit_packets and not in_bytes:
         most = int(records["queue_max_packets"].max())
         return (
@@ -118,9 +118,9 @@ def _judge_memory(run: Run, link: Link, cake: Qdisc, records: Records) -> Verdic
 
 def judge_losses(run: Run, trace: Trace, link: Link) -> Verdict | None:
     """Independent random loss must stay inside its binomial interval."""
-    netem = _qdisc_of(run, link.node, link.dev, "netem")
-    share = int(netem.options.get("loss_2p32") or 0) / 2**32 if netem else 0.0  # type: ignore[arg-type]
-    if netem and (netem.options.get("gemodel_2p32") or netem.options.get("duplicate_2p32")):
+    delay = next((qdisc for qdisc in _qdiscs_of(run, link.node, link.dev) if qdisc.kind in DELAYS), None)
+    share = int(delay.options.get("loss_2p32") or 0) / 2**32 if delay else 0.0  # type: ignore[arg-type]
+    if delay and (delay.options.get("gemodel_2p32") or delay.options.get("duplicate_2p32")):
         return None
     drops, records = of_flow(trace.drops, link.id), of_flow(trace.links, link.id)
     lost = int(np.count_nonzero(drops["state"] == DROP_RANDOM))
@@ -137,7 +137,8 @@ def judge_losses(run: Run, trace: Trace, link: Link) -> Verdict | None:
 
 
 def _qdisc_of(run: Run, node: str, dev: str, kind: str) -> Qdisc | None:
-    return next(
-        (qdisc for end in run.ends if (end.node, end.dev) == (node, dev) for qdisc in end.qdiscs if qdisc.kind == kind),
-        None,
-    )
+    return next((qdisc for qdisc in _qdiscs_of(run, node, dev) if qdisc.kind == kind), None)
+
+
+def _qdiscs_of(run: Run, node: str, dev: str) -> tuple[Qdisc, ...]:
+    return next((end.qdiscs for end in run.ends if (end.node, end.dev) == (node, dev)), ())

@@ -124,8 +124,8 @@ def test_an_empty_worker_gets_the_artefacts_of_a_run(lab: Lab, pipeline: Pipelin
         experiment = lab.submit("flows.app.cc=htcp", repeats=2)
         assert lab.finish(experiment)["status"] == "done"
         cached = {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()}
-        # Agent, kernel, its manifest and configuration, the probe, the congestion control, each under the hash of its content.
-        assert len(cached) == 6
+        # Agent, kernel, its manifest and configuration, the probe, the congestion control, the link's queue, each under the hash of its content.
+        assert len(cached) == 7
         assert lab.finish(lab.submit("flows.app.cc=htcp", seed=7))["status"] == "done"
     assert {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()} == cached
     here = pipeline.execute(compile_plan(load_experiment("quick", ["flows.app.cc=htcp"]), repeats=2))
@@ -324,7 +324,7 @@ def test_the_backends_agree_on_the_programs_of_a_machine(settings: Settings) -> 
             where="guest" if backend == "mininet" else None,
         ).runs[0]
         place = open_backend(backend, settings)
-        artefacts = {"kernel", "agent", "lh_trace", "tcp_htcp"}
+        artefacts = {"kernel", "agent", "lh_trace", "tcp_htcp", "sch_lh_link"}
         assert set(place.identity(run)) == artefacts | set(place.programs(run))
         assert {Path(name).stem for name in place.artefacts(run)} == {
             "agent",
@@ -333,4 +333,5 @@ def test_the_backends_agree_on_the_programs_of_a_machine(settings: Settings) -> 
             "config",
             "lh_trace",
             "tcp_htcp",
+            "sch_lh_link",
         }

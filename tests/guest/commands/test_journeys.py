@@ -149,7 +149,7 @@ def test_out_contains_everything_for_another_program(home: Path, tmp_path: Path)
     assert manifest["spec"]["duration"] == "3 s"
     assert {"kernel", "agent", "lh_trace"} <= set(manifest["identity"])
     queues = [qdisc["kind"] for device in manifest["facts"]["devices"] for qdisc in device["qdiscs"]]
-    assert sorted(queues) == ["netem", "netem", "noqueue", "noqueue", "pfifo", "tbf"]
+    assert sorted(queues) == ["lh_link", "lh_link", "noqueue", "noqueue"]
 
 
 def test_experiments_of_further_kernels_belong_to_the_pack_that_tests_kernels_runs() -> None:

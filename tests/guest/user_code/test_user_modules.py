@@ -57,7 +57,7 @@ def test_a_changed_source_is_another_run_and_the_old_one_stays_repeatable(
 def test_an_object_for_the_guests_kernel_is_run_and_one_for_another_refused(
     finish: Runner, mine: Path, settings: Settings, tmp_path: Path
 ) -> None:
-    (module,) = compile_plan(experiment(modules=[str(mine)], flows=flows(20))).runs[0].modules
+    module, _ = compile_plan(experiment(modules=[str(mine)], flows=flows(20))).runs[0].modules
     built = own_module(settings, "6.12", module.source, "tcp_mine")
     shutil.copy(built, tmp_path / "tcp_mine.ko")
     changes = {"modules": [str(tmp_path / "tcp_mine.ko")], "flows": flows(20), "duration": "2 s"}

@@ -24,6 +24,8 @@ from longhaul.orchestrator.system.errors import PlanError, SpecError
 
 BASE: dict[str, Any] = {
     "experiment": "base",
+    # The kernel's qdiscs, one for each part of a link.
+    "emulation": "chain",
     "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
     "flows": [{"name": "app", "cc": "cubic"}],
     "duration": "10 s",
@@ -254,7 +256,13 @@ def test_only_kernels_without_dupthresh_have_its_note() -> None:
 
 def test_a_plan_for_people_shows_every_resolved_number() -> None:
     text = describe_plan(compile_plan(load_experiment("demo")))
-    for number in ("15406 packets", "23.325 MB", "delay 150 ms one way", "tbf rate 622000000bit", "51354 a second"):
+    for number in (
+        "15406 packets",
+        "23.325 MB",
+        "delay 150 ms one way",
+        "622000000bit, burst 1600, limit 15406 packets",
+        "51354 a second",
+    ):
         assert number in text
 
 
@@ -300,6 +308,14 @@ def test_a_flow_of_iperf3_has_a_separate_port_and_whole_blocks() -> None:
     assert [flow.client_port for flow in run.flows] == [0, 20_001, 20_002, 20_003]
     assert [flow.block_bytes for flow in run.flows] == [0, 1_000_000, 625_000, 1234]
     assert Run.from_json(run.as_json()) == run
+
+
+@pytest.mark.parametrize("gbit", [9.9, 54])
+def test_a_datagram_needs_a_power_of_two(gbit: float) -> None:
+    """Packets of 9,000 bytes on 150 ms fly at once, each in a piece of 16 KiB; a guest needs 40 MB itself."""
+    path = {"rtt": "300 ms", "bandwidth": "10 Gbit/s", "buffer": "1 packets", "mtu": 9000}
+    run = only(path=path, flows=[{"name": "u", "udp": f"{gbit} Gbit/s"}])
+    assert (run.memory_mb - 40) * 2**20 >= 2**14 * gbit * 1e9 * 0.15 / 8 / 9014
 
 
 def test_programs_need_memory() -> None:
@@ -368,3 +384,21 @@ def test_socket_buffers_hold_the_largest_window_or_rate_of_any_flow() -> None:
     paced = 10**10 * 40_000 // 8_000_000 // 1514 // 2
     assert read_bytes(cc="apptcp", params={"rate": "10 Gbit/s"}) == 8 * paced * 2560
     assert read_bytes(udp="90 Mbit/s") == plain
+
+
+def test_a_taker_gets_every_run_in_place_of_the_plan() -> None:
+    experiment = parse_experiment(
+        {
+            "experiment": "wide",
+            "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms"},
+            "flows": [{"name": "app", "cc": "cubic"}],
+            "duration": "3 s",
+            "sweep": {"path.rtt": ["10 ms", "20 ms", "30 ms"]},
+            "repeats": 2,
+        }
+    )
+    whole = compile_plan(experiment)
+    taken: list[Run] = []
+    plan = compile_plan(experiment, take=taken.append)
+    assert (plan.runs, tuple(taken)) == ((), whole.runs)
+    assert (plan.lint, plan.graph) == (whole.lint, whole.graph)

@@ -15,6 +15,7 @@ from longhaul.orchestrator.system.errors import PlanError
 def compiled(topology: str, params: dict[str, Any] | None = None, **changes: Any) -> Run:
     written = {
         "experiment": "made",
+        "emulation": "chain",
         "topology": topology,
         "params": params or {},
         "flows": [{"name": "a", "cc": "cubic"}],

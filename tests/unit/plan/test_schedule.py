@@ -110,7 +110,7 @@ def test_the_guest_loads_modules_that_flows_switch_to() -> None:
     ]
     run = plain_run(schedule=schedule)
     assert [(module.name, dict(module.params)) for module in run.modules] == [
-        ("tcp_vegas", {}), ("tcp_yeah", {}), ("tcp_lhfixed", {})
+        ("tcp_vegas", {}), ("tcp_yeah", {}), ("tcp_lhfixed", {}), ("sch_lh_link", {})
     ]  # fmt: skip
     assert ModuleChange(4_000_000, "tcp_lhfixed", {"cwnd": "50"}) in run.schedule
 

@@ -14,6 +14,8 @@ from longhaul.orchestrator.system.errors import PlanError
 
 WRITTEN: dict[str, Any] = {
     "experiment": "made",
+    # The kernel's qdiscs, one for each part of a link.
+    "emulation": "chain",
     "path": {"bandwidth": "8 Mbit/s", "rtt": "40 ms"},
     "flows": [{"name": "a", "cc": "cubic"}],
     "schedule": [{"at": "5 s", "path": {"bandwidth": "16 Mbit/s"}}],

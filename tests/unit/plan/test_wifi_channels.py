@@ -21,6 +21,7 @@ HEAD = "from mininet.topo import Topo\nclass Lab(Topo):\n    def build(self):\n"
 def compiled(topology: str, **changes: Any) -> Run:
     written = {
         "experiment": "made",
+        "emulation": "chain",
         "topology": topology,
         "flows": [{"name": "a", "cc": "cubic"}],
         "duration": "10 s",

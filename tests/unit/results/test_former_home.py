@@ -23,7 +23,17 @@ from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.spec.user_modules import content_files, content_hash
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
-from tests.support.former import MINE, PAIR, ask_command_line, recorded_answers, rows_of, same, unpack_home, with_module
+from tests.support.former import (
+    MINE,
+    PAIR,
+    THEN,
+    ask_command_line,
+    recorded_answers,
+    rows_of,
+    same,
+    unpack_home,
+    with_module,
+)
 
 ANSWERS = recorded_answers()
 
@@ -69,7 +79,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 def plans() -> list[Plan]:
     """The plans of that time for each seed, compiled by today's code."""
-    return [compile_plan(parse_experiment(PAIR), seed=seed) for seed in (1, 2)]
+    return [compile_plan(parse_experiment(PAIR | THEN), seed=seed) for seed in (1, 2)]
 
 
 def contents(home: Path) -> dict[str, str]:
@@ -157,5 +167,5 @@ def test_an_experiment_with_a_module_is_the_same_run(
     monkeypatch.setenv("LONGHAUL_CACHE", str(tmp_path / "cache"))
     (kept,) = (one for one in store.home.glob("runs/*/*") if store.manifest(one.name)["identity"].get("tcp_mine"))
     for modules in (str(MINE), f"sha256:{ANSWERS['module']}"):
-        (run,) = compile_plan(parse_experiment(with_module(modules, 20))).runs
+        (run,) = compile_plan(parse_experiment(with_module(modules, 20) | THEN)).runs
         assert run.as_json() == store.manifest(kept.name)["run"]

@@ -16,6 +16,8 @@ from longhaul.orchestrator.system.errors import SpecError
 def compiled(flows: list[dict[str, Any]], **more: Any) -> Run:
     data = {
         "experiment": "presets",
+        # No module but those of the controls.
+        "emulation": "chain",
         "path": {"bandwidth": "1 Mbit/s", "rtt": "8 ms", "buffer": "50 packets", "mtu": 1052},
         "flows": flows,
         "duration": "10 s",

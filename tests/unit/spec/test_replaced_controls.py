@@ -33,6 +33,8 @@ MODULE_PARM_DESC(mine, "a new one");
 def data(modules: list[Any], *controls: str, **more: Any) -> dict[str, Any]:
     return {
         "experiment": "own",
+        # No module but those of the controls.
+        "emulation": "chain",
         "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
         "modules": modules,
         "flows": [{"name": f"flow-{place}", "cc": cc} for place, cc in enumerate(controls)],

@@ -26,6 +26,8 @@ MODULE_DESCRIPTION("steps");
 def data(modules: list[str], cc: str, **flow: Any) -> dict[str, Any]:
     return {
         "experiment": "own",
+        # No module but those of the controls.
+        "emulation": "chain",
         "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
         "modules": modules,
         "flows": [{"name": "a", "cc": cc, **flow}],

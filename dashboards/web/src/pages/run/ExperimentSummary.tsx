@@ -72,6 +72,8 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/report`)}>Report</LinkButton>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/summary`)}>JSON</LinkButton>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/junit`)}>JUnit</LinkButton>
+          <LinkButton href={addressOf(`/api/v1/experiments/${id}/points?format=csv`)}>CSV</LinkButton>
+          <LinkButton href={addressOf(`/api/v1/experiments/${id}/points`)}>Parquet</LinkButton>
         </>
       }
     >

@@ -3,7 +3,7 @@ import { isThere, useKernels } from "../../../api/queries";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 
-const MORE = ["seed", "aggregate", "sample", "start_jitter", "cc_era"] as const;
+const MORE = ["seed", "aggregate", "sample", "start_jitter", "emulation", "cc_era"] as const;
 
 export function RunSection() {
   const kernels = (useKernels().data ?? []).filter(isThere);
