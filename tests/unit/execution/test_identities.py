@@ -215,4 +215,4 @@ def test_lists_name_other_programs_only_where_there_are_any(store: Store) -> Non
     baseline = {"experiment_id": "0" * 16, "name": "quick", "branch": "main", "set_at": "2031-05-17T10:20:30.123+00:00", "set_by": "ada"}  # fmt: skip
     rows = [baseline | {"other_programs": lines} for lines in ([], ["agent: c then, d now"])]
     assert [one["other programs"] for one in baseline_rows(rows)] == ["", "agent"]
-    assert list(baseline_rows(rows[:1])[0].values()) == ["0" * 16, "quick", "main", "2031-05-17 10:20", "ada"]
+    assert list(baseline_rows(rows[:1])[0].values()) == ["0" * 16, "quick", "main", "2031-05-17", "ada"]
