@@ -280,7 +280,21 @@ def experiments(draw: st.DrawFn, kernel: str, budget: Budget) -> Written:
         flows = draw(_flows(rate_kbps, duration_us, budget.flows))
         if draw(st.integers(0, 2)):
             schedule = draw(_schedule(path, rate_kbps, flows, 1, duration_us - 1))
-    experiment: Written = {"experiment": "fuzz", "path": path, "flows": flows}
+    return draw(_whole("fuzz", path, flows, schedule, duration_us, kernel))
+
+
+@st.composite
+def _whole(
+    draw: st.DrawFn,
+    name: str,
+    path: Written,
+    flows: list[Written],
+    schedule: list[Written],
+    duration_us: int,
+    kernel: str,
+) -> Written:
+    """An experiment of these parts, with a drawn seed."""
+    experiment: Written = {"experiment": name, "path": path, "flows": flows}
     if schedule:
         experiment["schedule"] = schedule
     end = {"duration": _time(duration_us), "start_jitter": "0 s"}
@@ -325,11 +339,7 @@ def plain_links(draw: st.DrawFn, kernel: str) -> Written:
         {"at": _time(at_us), "path": draw(_path_change(path, rate_kbps, lossy=True))}
         for at_us in sorted(draw(st.lists(st.integers(1, duration_us - 1), max_size=4, unique=True)))
     ]
-    experiment: Written = {"experiment": "links", "path": path, "flows": flows}
-    if schedule:
-        experiment["schedule"] = schedule
-    end = {"duration": _time(duration_us), "start_jitter": "0 s"}
-    return experiment | end | {"seed": draw(st.integers(0, 2**32 - 1)), "kernel": kernel}
+    return draw(_whole("links", path, flows, schedule, duration_us, kernel))
 
 
 @st.composite

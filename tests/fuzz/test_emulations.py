@@ -20,7 +20,7 @@ from longhaul.orchestrator.system.errors import LonghaulError, PlanError
 from longhaul.orchestrator.trace.records import Records, Trace
 from tests.fuzz.experiments import Written, plain_links
 from tests.fuzz.lab import Lab
-from tests.fuzz.test_fuzz import hold_all
+from tests.fuzz.test_fuzz import hold_all, in_batches
 
 _BATCH = 25
 # The chain's integral of waiting bytes is one of the instants at which its qdiscs are asked; the other one is exact.
@@ -32,10 +32,7 @@ _APART = ("seq", "source_port", "destination_port", "wait_ns")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "batch" in metafunc.fixturenames:
-        links, first = int(metafunc.config.getoption("--links")), int(metafunc.config.getoption("--from-seed"))
-        sizes = [min(_BATCH, links - begin) for begin in range(0, links, _BATCH)]
-        metafunc.parametrize(("batch", "size"), [(first + number, size) for number, size in enumerate(sizes)])
+    in_batches(metafunc, "--links", _BATCH)
 
 
 def test_both_emulations_send_the_same_packets(

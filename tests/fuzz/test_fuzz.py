@@ -32,9 +32,14 @@ _BUDGET, _DEBUG_BUDGET = Budget(packets=400_000, flows=200), Budget(packets=60_0
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    in_batches(metafunc, "--runs", _BATCH)
+
+
+def in_batches(metafunc: pytest.Metafunc, option: str, most: int) -> None:
+    """A test with `batch` and `size` once for each batch of the option's number, each from the next seed."""
     if "batch" in metafunc.fixturenames:
-        runs, first = int(metafunc.config.getoption("--runs")), int(metafunc.config.getoption("--from-seed"))
-        sizes = [min(_BATCH, runs - begin) for begin in range(0, runs, _BATCH)]
+        count, first = int(metafunc.config.getoption(option)), int(metafunc.config.getoption("--from-seed"))
+        sizes = [min(most, count - begin) for begin in range(0, count, most)]
         metafunc.parametrize(("batch", "size"), [(first + number, size) for number, size in enumerate(sizes)])
 
 
