@@ -187,7 +187,7 @@ class _State:
                 options = qdisc.options
                 if qdisc.kind in DELAYS:
                     base_s += _number(options.get("delay_ns")) / 1e9
-                    share = _loss(qdisc)
+                    share = loss_share(qdisc)
                     if forward:
                         passed *= 1 - share
                     else:
@@ -214,15 +214,16 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
 
 
-def _loss(qdisc: Qdisc) -> float:
+def loss_share(qdisc: Qdisc) -> float:
     """All that a link takes, in the long run: random losses, bursts, and broken packets, which the receiver drops."""
     options = qdisc.options
     share = 1 - (1 - _number(options.get("loss_2p32")) / _2_32) * (1 - _number(options.get("corrupt_2p32")) / _2_32)
     burst = options.get("gemodel_2p32")
-    if isinstance(burst, tuple) and len(burst) >= 3:
-        into, out, bad = (number / _2_32 for number in burst[:3])
-        if into + out > 0:
-            share = 1 - (1 - share) * (1 - into / (into + out) * bad)
+    if isinstance(burst, tuple):
+        # The kernel has the share that passes in the bad state, and the share that is lost in the good one.
+        into, out, passes, lost = (number / _2_32 for number in burst)
+        bad = into / (into + out) if into + out > 0 else 0.0
+        share = 1 - (1 - share) * (1 - bad * (1 - passes) - (1 - bad) * lost)
     return share
 
 

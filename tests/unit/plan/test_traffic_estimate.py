@@ -10,7 +10,7 @@ import pytest
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.cost import guest_estimate_s, memory_estimate_mb, wall_estimate_s
 from longhaul.orchestrator.plan.run import Run
-from longhaul.orchestrator.plan.traffic_estimate import expected_traffic
+from longhaul.orchestrator.plan.traffic_estimate import expected_traffic, loss_share
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.pace import note_run, pace
 
@@ -34,6 +34,13 @@ def test_a_flow_without_losses_fills_the_path() -> None:
 def test_a_window_and_a_size_bound_what_is_sent() -> None:
     assert expected_traffic(_run({"cc": "reno", "window": "10 packets"})).tcp == pytest.approx(10 * 20 / 0.04, rel=0.05)
     assert expected_traffic(_run({"cc": "reno", "size": "1 MB"})).tcp == pytest.approx(1e6 / 1448, rel=0.05)
+
+
+def test_bursts_lose_what_both_states_lose() -> None:
+    """With p 1 % and r 9 % a tenth of all packets meets the bad state."""
+    run = _run({"cc": "cubic"}, burst={"p": "1 %", "r": "9 %", "bad": "80 %", "good": "1 %"})
+    (link,) = next(end.qdiscs for end in run.ends if end.dev == run.links[0].dev)
+    assert loss_share(link) == pytest.approx(0.1 * 0.8 + 0.9 * 0.01)
 
 
 def test_losses_take_most_of_a_loss_based_flow_and_little_of_bbr() -> None:
