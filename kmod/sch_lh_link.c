@@ -18,7 +18,7 @@
  *
  * What is foreseen lies apart from the packets, in chunks: their own control blocks are out of the cache by the time.
  *
- *	head        settled.left      settled.joined   ahead        tail
+ *	head        left              joined           ahead        tail
  *	|           |                 |                |            |
  *	+-- gone ---+-- waits --------+-- in the delay ------------+
  *
