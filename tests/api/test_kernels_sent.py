@@ -133,15 +133,15 @@ def test_nothing_is_written_through_a_link(admin: httpx.Client, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "it is no tar archive"),
-        (b"x" * 100_000, "it is no tar archive"),
-        (b"PK\x03\x04" + bytes(1000), "it is no tar archive"),
-        (archive()[:-200], "Unexpected end of input"),
-        (archive(mode="w:")[:2000], "it ends too early"),
-        (gzip.compress(b"x" * 10_000), "it is damaged"),
-        (archive(files={"readme": "x"}), "it has no Makefile, Kconfig or arch/um/Kconfig"),
-        (archive(files={}), "it has no files"),
-        (gzip.compress(archive(mode="w:") + bytes(100 << 20)), "more follows after its end"),
+        pytest.param(b"", "it is no tar archive", id="nothing"),
+        pytest.param(b"x" * 100_000, "it is no tar archive", id="text"),
+        pytest.param(b"PK\x03\x04" + bytes(1000), "it is no tar archive", id="zip"),
+        pytest.param(archive()[:-200], "Unexpected end of input", id="packed-cut"),
+        pytest.param(archive(mode="w:")[:2000], "it ends too early", id="cut"),
+        pytest.param(gzip.compress(b"x" * 10_000), "it is damaged", id="packed-text"),
+        pytest.param(archive(files={"readme": "x"}), "it has no Makefile, Kconfig or arch/um/Kconfig", id="other-files"),
+        pytest.param(archive(files={}), "it has no files", id="no-files"),
+        pytest.param(gzip.compress(archive(mode="w:") + bytes(100 << 20)), "more follows after its end", id="more-after-its-end"),
     ],
 )
 def test_what_is_no_archive_of_linux_is_refused(content: bytes, sentence: str, admin: httpx.Client) -> None:
