@@ -1,8 +1,8 @@
 """Kept runs in SQLite's file without SQLAlchemy, which takes longer to load than a short run to be run, recorded and answered.
 
 It reads and writes only what this version made: the file is there, may be written, and has this version's tables. In any other case,
-for a run that the database knows or an experiment waits for, and after any error of SQLite, it does nothing, and Catalog reads,
-migrates, writes or reports.
+for a run that is known and not kept, or that an experiment waits for, and after any error of SQLite, it does nothing, and Catalog
+reads, migrates, writes or reports.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _DOCUMENT = (
     "SELECT documents.document FROM documents JOIN runs ON runs.id = documents.run_id, alembic_version"
     " WHERE runs.id = ? AND runs.status IN (?, ?) AND alembic_version.version_num = ?"
 )
+_IS_KEPT = "SELECT 1 FROM runs, alembic_version WHERE runs.id = ? AND runs.status IN (?, ?) AND alembic_version.version_num = ?"
 _IS_READY = "SELECT 1 FROM alembic_version WHERE version_num = ?"
 _IS_WANTED = "SELECT 1 FROM experiment_runs WHERE run_id = ? LIMIT 1"
 
@@ -50,10 +51,12 @@ class KeptRuns:
         return None if row is None else json.loads(row[0])
 
     def add(self, record: RunRecord) -> bool:
-        """Record a run that the database does not know; False if it was not recorded."""
+        """Record a run, unless it was recorded as kept before; False if it is recorded neither now nor before."""
         with contextlib.suppress(sqlite3.Error), self._connected() as connection:
             if connection is None:
                 return False
+            if _is_kept(connection, record.row["id"]):
+                return True
             # It ends with a commit, or else with a rollback.
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -98,6 +101,11 @@ def _open(file: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
     return connection
+
+
+def _is_kept(connection: sqlite3.Connection, run_id: str) -> bool:
+    """Whether the tables are this version's, and the run was recorded as kept."""
+    return connection.execute(_IS_KEPT, (run_id, *KEPT, HEAD)).fetchone() is not None
 
 
 def _is_unknown(connection: sqlite3.Connection, run_id: str) -> bool:

@@ -116,13 +116,16 @@ def test_recorders_of_either_kind_at_once_share_words_and_texts(tmp_path: Path) 
     assert _links(file)[0] == words
 
 
-def test_a_run_that_the_database_knows_or_waits_for_is_left_to_the_catalog(lab: Lab, tmp_path: Path) -> None:  # noqa: F811
+def test_a_run_that_an_experiment_waits_for_is_left_to_the_catalog(lab: Lab, tmp_path: Path) -> None:  # noqa: F811
     kept = KeptRuns(tmp_path / "catalogue.sqlite")
     lab.submit("e", ["a", "b", "c"])
     lab.keep("a")
     before = rows(tmp_path / "catalogue.sqlite")
-    for run in ("a", "b", "c"):
+    # A rerun of a kept run has nothing to record.
+    assert kept.add(record_of("a", short_document("a") | {"jain": 0.5}, RUN))
+    for run in ("b", "c"):
         assert not kept.add(record_of(run, short_document(run), RUN))
+    assert before == rows(tmp_path / "catalogue.sqlite")
     # Also where its row is gone, and an experiment still counts on it.
     lab.catalog.remove(["a"])
     assert not kept.add(record_of("a", short_document("a"), RUN))
