@@ -259,7 +259,7 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
         rate_bps=state.rate_bps,
         frame_bytes=frame_bytes,
         ecn=state.ecn,
-        mark_at_packets=state.mark_at_packets,
+        mark_at_bytes=state.mark_at_bytes,
         dual=state.dual,
     )
     memory = qdisc.options.get("memory_bytes", 0)

@@ -162,7 +162,7 @@ def queue(
     rate_bps: int,
     frame_bytes: int,
     ecn: bool,
-    mark_at_packets: int = 0,
+    mark_at_bytes: int = 0,
     dual: DualQueue | None = None,
 ) -> Qdisc:
     """The queue below the rate."""
@@ -186,7 +186,7 @@ def queue(
         case "red":
             options = red_options(size_bytes, rate_bps, ecn=ecn)
         case "step":
-            kind, options = "red", step_options(size_bytes, mark_at_packets * frame_bytes, ecn=ecn)
+            kind, options = "red", step_options(size_bytes, mark_at_bytes, ecn=ecn)
         case "cake":
             options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000}
         case "dualpi2":

@@ -65,16 +65,24 @@ def buffer_size(text: str) -> None:
 _LONGEST_STEP_US = 1000 * 10**6
 # In bytes it has to fit RED's word of 32 bits, whatever the MTU.
 _MOST_PACKETS = 100_000
+_MOST_MARK_BYTES = 900 * 10**6
 
 
-def packet_count(text: str) -> None:
-    """ValueError unless the text is a number of packets."""
+def mark_threshold(text: str) -> None:
+    """ValueError unless the text is a number of packets or bytes from which a queue marks; 0 B marks every packet."""
     try:
         if 0 < parse_packets(text) <= _MOST_PACKETS:
             return
     except ValueError:
         pass
-    raise ValueError(f"a number of packets up to {_MOST_PACKETS}, as in 20 packets")
+    try:
+        if parse_size(text) <= _MOST_MARK_BYTES:
+            return
+    except ValueError:
+        pass
+    raise ValueError(
+        f"a number of packets up to {_MOST_PACKETS}, or a size up to {format_size(_MOST_MARK_BYTES)}, as in 20 packets or 30 KB"
+    )
 
 
 def step_threshold(text: str) -> None:
@@ -312,7 +320,7 @@ Ecn = Annotated[
 ]
 Ect = Annotated[int, BeforeValidator(_ect), WithJsonSchema({"type": "integer", "enum": [0, 1]})]
 BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
-PacketCount = Annotated[str, _checked(packet_count), _schema("packets", "20 packets")]
+MarkThreshold = Annotated[str, _checked(mark_threshold), _schema("mark", "20 packets", "30 KB")]
 StepThreshold = Annotated[str, _checked(step_threshold), _schema("step", "1 ms", "5 packets")]
 WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
 StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]

@@ -29,10 +29,10 @@ from longhaul.orchestrator.spec.fields import (
     HostName,
     Jitter,
     LineRate,
+    MarkThreshold,
     ModuleEntry,
     Name,
     OneWayTime,
-    PacketCount,
     ParameterValue,
     Period,
     Rate,
@@ -151,8 +151,8 @@ class Link(LinkNumbers):
     """One link of the topology, where it differs from the topology; forward is in the order of its name."""
 
     queue: one_of(*QUEUES) | None = Field(None, description="discipline of its queue; without it, path.queue")  # type: ignore[valid-type]
-    mark_at: PacketCount | None = Field(
-        None, description="of a step queue: it marks packets that find this many waiting; without it, path.mark_at"
+    mark_at: MarkThreshold | None = Field(
+        None, description="of a step queue: it marks packets that find this much waiting; without it, path.mark_at"
     )
     dualpi2: DualPI2 | None = Field(None, description="parameters of a dualpi2 queue; without it, path.dualpi2")
 
@@ -168,8 +168,8 @@ class Path(PathNumbers):
         False,
         description="senders ask for ECN, and the forward queues mark instead of dropping where they can; accurate: with a count of the marks in each ACK (AccECN)",
     )
-    mark_at: PacketCount | None = Field(
-        None, description="of a step queue: it marks packets that find this many full packets waiting"
+    mark_at: MarkThreshold | None = Field(
+        None, description="of a step queue: it marks packets that find so many full packets, or bytes, waiting"
     )
     dualpi2: DualPI2 | None = Field(
         None, description="parameters of a dualpi2 queue; without it, the kernel's defaults"

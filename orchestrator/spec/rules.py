@@ -106,7 +106,7 @@ def _marking(experiment: Experiment) -> Iterator[Breach]:
     places += [(("links", name), link) for name, link in experiment.links.items()]
     for at, one in places:
         if one.queue == "step" and one.mark_at is None and path.mark_at is None:
-            yield (*at, "mark_at"), None, "missing; needed: the number of waiting packets from which a step queue marks"
+            yield (*at, "mark_at"), None, "missing; needed: the waiting packets or bytes from which a step queue marks"
 
 
 def _l4s(experiment: Experiment) -> Iterator[Breach]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,42 @@ def test_a_step_queue_marks_packets_above_its_threshold_and_no_others(
     passed = done.document["path"]["throughput_bps"] * 8 / (8 * done.run.meaning.frame_bytes)
     assert done.document["path"]["marks"] == pytest.approx(share * passed, rel=0.01)
     assert done.document["path"]["queue_packets"]["mean"] == pytest.approx(window - 16.5, abs=1)
+
+
+@pytest.mark.parametrize(("delayed_ack", "segments"), [("off", 2), ("on", 1.5)])
+def test_a_threshold_of_0_bytes_marks_every_packet_and_dctcp_keeps_two_segments(
+    finish: Runner, delayed_ack: str, segments: float
+) -> None:
+    # A segment that is acknowledged at once repeats after the round trip. Delayed ACKs cover one and two segments in turn.
+    path = {"bandwidth": "100 Mbit/s", "rtt": "10 ms", "buffer": "100 packets", "ecn": "on", "queue": "step"}
+    flows = [{"name": "one", "cc": "dctcp", "delayed_ack": delayed_ack}]
+    done = finish(path=path | {"mark_at": "0 B"}, flows=flows, duration="6 s", warmup="2 s")
+    assert done.document["flows"][0]["goodput_bps"] == pytest.approx(segments * 1448 * 8 / 10e-3, rel=0.01)
+    passed = done.document["path"]["throughput_bps"] * 4 / (8 * done.run.meaning.frame_bytes)
+    assert done.document["path"]["marks"] == pytest.approx(passed, rel=0.01)
+
+
+def test_two_dctcp_flows_fill_10_gbit_from_a_seventh_of_a_bdp_on(finish: Runner) -> None:
+    """Alizadeh et al. 2010, section 3.4, with frames of 4014 bytes: a seventh of 25 KB is 3.6 KB, less than a frame."""
+    path = {
+        "bandwidth": "10 Gbit/s",
+        "rtt": "20 us",
+        "buffer": "1000 packets",
+        "ecn": "on",
+        "queue": "step",
+        "mtu": 4000,
+    }
+    goodputs_bps = []
+    for threshold in ("0 B", "8 KB", "16640 B", "199680 B"):
+        done = finish(
+            topology="dumbbell", params={"n": 2}, path=path | {"mark_at": threshold}, sample="1 ms",
+            flows=[{"name": "app", "cc": "dctcp", "count": 2}], duration="200 ms", warmup="50 ms",
+        )  # fmt: skip
+        goodputs_bps.append(sum(flow["goodput_bps"] for flow in done.document["flows"]))
+        if threshold not in ("0 B", "8 KB"):
+            assert goodputs_bps[-1] == pytest.approx(10e9 * 3948 / 4014, rel=0.01)
+    assert all(after >= 0.995 * before for before, after in pairwise(goodputs_bps))
+    assert goodputs_bps[0] < 0.6 * goodputs_bps[-1]
 
 
 @pytest.mark.parametrize("forward_ms", [12, 0])

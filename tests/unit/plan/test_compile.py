@@ -294,6 +294,15 @@ def test_a_buffer_beyond_32_bits_is_refused(queue: str) -> None:
         compile_plan(parse_experiment(written))
 
 
+@pytest.mark.parametrize(("written", "threshold_bytes"), [("20 packets", 30_280), ("30.28 KB", 30_280), ("0 B", 0)])
+def test_a_threshold_may_count_packets_or_bytes(written: str, threshold_bytes: int) -> None:
+    path = {"bandwidth": "10 Mbit/s", "rtt": "40 ms", "queue": "step", "ecn": "on", "mark_at": written}
+    experiment = {"experiment": "unit", "path": path, "flows": [{"name": "one", "cc": "dctcp"}], "duration": "2 s"}
+    (run,) = compile_plan(parse_experiment(experiment)).runs
+    (queue,) = [qdisc for end in run.ends for qdisc in end.qdiscs if qdisc.kind == "red"]
+    assert (queue.options["min"], queue.options["max"]) == (threshold_bytes, threshold_bytes)
+
+
 def test_a_flow_of_iperf3_has_a_separate_port_and_whole_blocks() -> None:
     flows = [
         {"name": "plain", "cc": "reno"},

@@ -20,6 +20,7 @@ const UNITS: Readonly<Record<string, readonly string[]>> = {
   size: ["MB", "GB", "TB", "KB", "MiB"],
   buffer: ["BDP", "packets", "ms", "KB"],
   packets: ["packets"],
+  mark: ["packets", "KB"],
   window: ["packets", "KB", "MB"],
   share: ["%"],
 };
