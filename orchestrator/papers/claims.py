@@ -158,6 +158,23 @@ class Matrix(Part):
     columns: str = Field(description="field of the sweep whose values name the columns")
 
 
+class CurveTable(Part):
+    """Published curves: a CSV file next to the published file, with the names of the curves as its header and a field's values in its first column."""
+
+    file: str = Field(pattern=r"^[a-z0-9_]+\.csv$", description="the file's name")
+    rows: str = Field(description="field of the sweep whose values name the rows")
+
+
+class CurveClaim(AnyClaim):
+    """Point by point along a field, the measure follows a published curve."""
+
+    kind: Literal["curve"]
+    table: CurveTable = Field(description="the published values, in the measure's unit")
+    column: str = Field(description="the name of the curve")
+    within: Share = Field(description="a point agrees up to this deviation, as a share of the published value")
+    points: Share = Field(description="least share of the points that must agree")
+
+
 class TableClaim(AnyClaim):
     """Cell by cell, the measure equals a published table."""
 
@@ -180,12 +197,12 @@ class RankClaim(AnyClaim):
 
 
 Claim = Annotated[
-    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim | TableClaim | RankClaim,
+    ValueClaim | FlatClaim | ErrorClaim | TrendClaim | OrderingClaim | CurveClaim | TableClaim | RankClaim,
     Field(discriminator="kind"),
 ]
 CLAIMS: Mapping[str, type[AnyClaim]] = {
     "value": ValueClaim, "flat": FlatClaim, "error": ErrorClaim, "trend": TrendClaim, "ordering": OrderingClaim,
-    "table": TableClaim, "rank": RankClaim,
+    "curve": CurveClaim, "table": TableClaim, "rank": RankClaim,
 }  # fmt: skip
 
 

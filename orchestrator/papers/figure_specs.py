@@ -1,6 +1,6 @@
 """The charts of a published figure as data: the measures of runs to draw, over the paper's own axes and in its grouping.
 
-    curves   a measure over a field of the sweep, a curve a value of another one (bars if the field's values are names)
+    curves   a measure over a field of the sweep, a curve a value of another one (bars if the field's values are names), with published curves
     groups   bars in groups along a field
     map      a measure of every pair of two fields, next to the published one
     series   a quantity over the time of runs
@@ -11,12 +11,13 @@ A picture is one of PICTURES, distinguished by `kind`; papers/drawings/ draws ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from longhaul.orchestrator.papers.claims import Matrix, Part, Selector, check_scope, selects, unselected
+from longhaul.orchestrator.papers.claims import CurveTable, Matrix, Part, Selector, check_scope, selects, unselected
 from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.fields import Amount, Name
 from longhaul.orchestrator.spec.measures import MEASURES, known_measure
@@ -24,6 +25,8 @@ from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import expand, point_texts, swept_texts
 
 Quantity = Literal["cwnd", "goodput", "rtt", "queue"]
+
+_QUANTITY = re.compile(r"([-+0-9.eE]+) ?(.*)")
 
 
 class Axis(Part):
@@ -76,6 +79,13 @@ class Curves(AnyPicture):
     x: Axis
     y: Measure
     curves: str | None = Field(None, description="field of the sweep with a curve a value")
+    published: CurveTable | None = Field(None, description="published curves, in the measure's unit, drawn dashed")
+
+    @model_validator(mode="after")
+    def _over_one_axis(self) -> Curves:
+        if self.published and self.published.rows != self.x.field:
+            raise ValueError("rows of `published` must be the field of x")
+        return self
 
     def axes(self) -> dict[str, str | None]:
         return {"x.field": self.x.field, "curves": self.curves}
@@ -194,6 +204,16 @@ def short_name(text: str) -> str:
     return text.rpartition("/")[2]
 
 
+def numbers(names: Sequence[str]) -> list[float] | None:
+    """The values along an axis, if all are numbers of one unit."""
+    found = [_QUANTITY.fullmatch(name) for name in names]
+    try:
+        values = [float(one[1]) for one in found if one]
+    except ValueError:
+        return None
+    return values if len(values) == len(names) and len({one[2] for one in found if one}) == 1 else None
+
+
 def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Parts that do not fit the experiment: their path, and the error."""
     texts = swept_texts(experiment.sweep)
@@ -211,6 +231,11 @@ def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, st
             yield f"{place}.phase", f"read {one.phase!r}; allowed: {phases}"
     wrong = list(unselected("at", picture.at, texts))
     yield from wrong
+    if isinstance(picture, Curves) and picture.published and numbers(texts.get(picture.x.field, [])) is None:
+        yield (
+            "published",
+            f"the values of {picture.x.field} are not all numbers of one unit: they make bars, not curves",
+        )
     if not wrong and picture.measures():
         yield from _several(picture, experiment)
 

@@ -22,14 +22,18 @@ from longhaul.orchestrator.papers.claims import (
     CLAIMS,
     AnyClaim,
     Claim,
+    CurveClaim,
+    CurveTable,
     Matrix,
     OrderingClaim,
     Part,
+    RankClaim,
     Selector,
+    TableClaim,
     selects,
     unselected,
 )
-from longhaul.orchestrator.papers.figure_specs import PICTURES, AnyPicture, Map, Picture, breaches
+from longhaul.orchestrator.papers.figure_specs import PICTURES, AnyPicture, Curves, Map, Picture, breaches
 from longhaul.orchestrator.spec.fields import Duration, Name, Period
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.spec.model import Experiment
@@ -103,7 +107,7 @@ def read_paper(document: Document) -> Paper:
 
 
 @cache
-def load_matrix(matrix: Matrix) -> Mapping[tuple[str, str], float]:
+def load_matrix(matrix: Matrix | CurveTable) -> Mapping[tuple[str, str], float]:
     """The cells of a published table by (row, column)."""
     with (_PUBLISHED / matrix.file).open(newline="") as file:
         head, *rows = csv.reader(file)
@@ -186,10 +190,12 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
         if claim.contrast is not None:
             values = {claim.contrast.field: [claim.contrast.of, claim.contrast.to]}
             yield from unselected(f"{place}.contrast", values, known)
-        for name in ("table", "beside"):
-            matrix = getattr(claim, name, None)
-            if matrix is not None:
-                yield from _strange_cells(f"{place}.{name}", matrix, known)
+        if isinstance(claim, CurveClaim):
+            yield from _strange_curves(place, "table", claim.table, known, claim.column)
+        elif isinstance(claim, TableClaim | RankClaim):
+            yield from _strange_cells(f"{place}.table", claim.table, known)
+        if isinstance(claim, TableClaim) and claim.beside is not None:
+            yield from _strange_cells(f"{place}.beside", claim.beside, known)
         for field in ("asked", "along"):
             swept = getattr(claim, field, None)
             if swept is not None and swept not in known:
@@ -203,8 +209,11 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             continue
         for where, what in breaches(picture, experiments[name]):
             yield f"{place}.{where}", what
+        known = swept_texts(experiments[name].sweep)
         if isinstance(picture, Map) and picture.published is not None:
-            yield from _strange_cells(f"{place}.published", picture.published, swept_texts(experiments[name].sweep))
+            yield from _strange_cells(f"{place}.published", picture.published, known)
+        if isinstance(picture, Curves) and picture.published is not None:
+            yield from _strange_curves(place, "published", picture.published, known)
 
 
 def _strangers(place: str, claim: OrderingClaim, experiment: Experiment) -> Iterator[tuple[str, str]]:
@@ -224,10 +233,29 @@ def _strange_cells(place: str, matrix: Matrix, known: Mapping[str, Sequence[str]
     try:
         cells = load_matrix(matrix)
     except (OSError, ValueError) as error:
-        yield f"{place}.file", f"{matrix.file} is not a table of numbers: {error}"
+        yield _unreadable(place, matrix, error)
         return
     for axis, field in enumerate((matrix.rows, matrix.columns)):
         yield from unselected(place, {field: list(dict.fromkeys(cell[axis] for cell in cells))}, known)
+
+
+def _strange_curves(
+    place: str, part: str, table: CurveTable, known: Mapping[str, Sequence[str]], column: str | None = None
+) -> Iterator[tuple[str, str]]:
+    """Points of published curves that the sweep does not have, and a curve that the table does not have."""
+    try:
+        cells = load_matrix(table)
+    except (OSError, ValueError) as error:
+        yield _unreadable(f"{place}.{part}", table, error)
+        return
+    names = list(dict.fromkeys(name for _, name in cells))
+    if column is not None and column not in names:
+        yield f"{place}.column", f"read {column!r}; allowed: {', '.join(names)}"
+    yield from unselected(f"{place}.{part}", {table.rows: list(dict.fromkeys(row for row, _ in cells))}, known)
+
+
+def _unreadable(place: str, table: Matrix | CurveTable, error: Exception) -> tuple[str, str]:
+    return f"{place}.file", f"{table.file} is not a table of numbers: {error}"
 
 
 def _known(experiments: Mapping[str, Experiment]) -> str:

@@ -17,6 +17,7 @@ from longhaul.orchestrator.analysis.aggregate import point_key, without
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.papers.claims import (
     Claim,
+    CurveClaim,
     ErrorClaim,
     FlatClaim,
     Matrix,
@@ -174,6 +175,20 @@ def _pairs(claim: OrderingClaim, names: Sequence[str]) -> Iterator[tuple[str, st
                 yield (one, other) if claim.first else (other, one)
 
 
+def _curve(claim: CurveClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
+    published = _cells(claim.table.file, load_matrix(claim.table), [
+        (reading.point[claim.table.rows], claim.column) for reading in readings
+    ])  # fmt: skip
+    apart = np.abs(np.array([reading.value for reading in readings]) / published - 1)
+    near = apart <= parse_share(claim.within) + 1e-12
+    worst = int(apart.argmax())
+    text = (
+        f"{near.sum()} of {len(near)} points within {_percent(parse_share(claim.within))}; the farthest is "
+        f"{_shown(claim, readings[worst].value)}{place_text(readings[worst].point)}, published as {_shown(claim, float(published[worst]))}"
+    )
+    yield Finding(parse_share(claim.points) - float(near.mean()), text, readings[worst])
+
+
 def _table(claim: TableClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
     published = _published(claim.table, readings)
     if claim.beside is not None:
@@ -201,10 +216,14 @@ def _rank(claim: RankClaim, readings: Sequence[Reading]) -> Iterator[Finding]:
 
 def _published(matrix: Matrix, readings: Sequence[Reading]) -> Floats:
     """The table's value at each point; Unreadable if a cell is missing."""
-    cells = load_matrix(matrix)
     places = [(reading.point[matrix.rows], reading.point[matrix.columns]) for reading in readings]
+    return _cells(matrix.file, load_matrix(matrix), places)
+
+
+def _cells(file: str, cells: Mapping[tuple[str, str], float], places: Sequence[tuple[str, str]]) -> Floats:
+    """The values of cells; Unreadable if one is missing."""
     if missing := [place for place in places if place not in cells]:
-        raise Unreadable(f"{matrix.file} has no cell {' / '.join(missing[0])}")
+        raise Unreadable(f"{file} has no cell {' / '.join(missing[0])}")
     return np.array([cells[place] for place in places])
 
 
@@ -222,6 +241,7 @@ _JUDGES: Mapping[str, Callable[[Any, Sequence[Reading]], Iterator[Finding]]] = {
     "error": _error,
     "trend": _trend,
     "ordering": _ordering,
+    "curve": _curve,
     "table": _table,
     "rank": _rank,
 }

@@ -28,6 +28,8 @@ MARKERS = "osD^vP*X"
 
 # The key's label of a paper's numbers, which come last.
 PUBLISHED = "published"
+# That of the line of runs beside published ones.
+MEASURED = "measured"
 # Letters of a line of the key, with room for the strokes.
 _KEY_LETTERS = 84
 _DPI = 130
@@ -94,6 +96,6 @@ def key_above(figure: Figure, plots: Sequence[Axes]) -> None:
     found = {label: handle for plot in plots for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)}
     if found:
         # Measured values first, in any order of drawing.
-        found |= {PUBLISHED: found.pop(PUBLISHED)} if PUBLISHED in found else {}
+        found |= {label: found.pop(label) for label in list(found) if label.partition(":")[0] == PUBLISHED}
         columns = max(1, min(6, int(_KEY_LETTERS / (max(map(len, found)) + 8))))
         figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=columns, frameon=False, fontsize=8)

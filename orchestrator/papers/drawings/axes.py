@@ -24,7 +24,6 @@ WIDTH_IN = 5.6
 # Width of a column that is legible on a narrow page, in CSS pixels.
 WIDTH_PX = 340
 
-_QUANTITY = re.compile(r"([-+0-9.eE]+) ?(.*)")
 # Beyond this ratio of the largest to the smallest value the axis is logarithmic.
 _WIDE = 50
 # Letters of all names below an axis that fit side by side in a drawing of WIDTH_IN.
@@ -42,16 +41,6 @@ def to_plate(figure: Figure, description: str, width_px: int = WIDTH_PX, title: 
     svg = _GROUP_ID.sub("<g>", text[text.index("<svg") :])
     svg = _COLOUR.sub(lambda found: f"{found[1]}: {_variable(found[2])}", svg)
     return Plate(svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1), width_px, title)
-
-
-def numbers(names: Sequence[str]) -> list[float] | None:
-    """The values along an axis, if all are numbers of one unit."""
-    found = [_QUANTITY.fullmatch(name) for name in names]
-    try:
-        values = [float(one[1]) for one in found if one]
-    except ValueError:
-        return None
-    return values if len(values) == len(names) and len({one[2] for one in found if one}) == 1 else None
 
 
 def name_ticks(canvas: Axes, names: Sequence[str]) -> None:

@@ -82,7 +82,7 @@ def test_a_known_verdict(documents: list[Any], claim: dict[str, Any], verdict: s
 
 
 def test_every_kind_has_a_case_on_both_sides() -> None:
-    seen = {(claim["kind"], verdict) for _, claim, verdict, _ in [*CASES, *TABLES] if verdict != NOT_CHECKABLE}
+    seen = {(claim["kind"], verdict) for _, claim, verdict, _ in [*CASES, *TABLES, *LINES] if verdict != NOT_CHECKABLE}
     assert seen == {(kind, verdict) for kind in CLAIMS for verdict in (AGREES, DIFFERS)}
 
 
@@ -109,6 +109,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {
         "mine.csv": {("a", "x"): 1e6, ("a", "y"): 2e6, ("b", "x"): 3e6, ("b", "y"): 3e6},
         "theirs.csv": {("a", "x"): 1e6, ("a", "y"): 2e6, ("b", "x"): 1e6, ("b", "y"): 1e6},
+        "lines.csv": {("a", "ours"): 1e6, ("b", "ours"): 2e6, ("a", "others"): 5e6, ("b", "others"): 5e6},
     }
     monkeypatch.setattr(verdicts, "load_matrix", lambda matrix: tables[matrix.file])
 
@@ -135,6 +136,28 @@ def test_pairs_are_compared_with_a_published_table(
     found = judged(pairs(**cells), **claim, table=PAIRS | {"file": "mine.csv"})
     assert found.verdict == verdict
     assert (found.off or 0.0) == pytest.approx(off)
+
+
+LINES: list[tuple[list[Any], dict[str, Any], str, float]] = [
+    (variants(a=1.04, b=1.96), {"kind": "curve", "within": "5 %", "points": "100 %"}, AGREES, 0.0),
+    (variants(a=1.04, b=1.88), {"kind": "curve", "within": "5 %", "points": "100 %"}, DIFFERS, 0.5),
+    (variants(a=1.04, b=1.88), {"kind": "curve", "within": "5 %", "points": "50 %"}, AGREES, 0.0),
+    (variants(a=1, b=2, c=3), {"kind": "curve", "within": "5 %", "points": "50 %"}, NOT_CHECKABLE, 0.0),
+]
+
+
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize(("documents", "claim", "verdict", "off"), LINES)
+def test_points_are_compared_with_a_published_curve(
+    documents: list[Any], claim: dict[str, Any], verdict: str, off: float
+) -> None:
+    found = judged(documents, **claim, table={"file": "lines.csv", "rows": VARIANT}, column="ours")
+    assert found.verdict == verdict
+    assert (found.off or 0.0) == pytest.approx(off)
+    if verdict != NOT_CHECKABLE:
+        near = 2 if documents[1]["flows"][0]["goodput_bps"] > 1.9e6 else 1
+        assert found.measured.startswith(f"{near} of 2 points within 5.00 %; the farthest is")
+        assert "published as" in found.measured
 
 
 @pytest.mark.usefixtures("published")
