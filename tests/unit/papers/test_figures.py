@@ -20,7 +20,7 @@ from longhaul.orchestrator.papers import load
 from longhaul.orchestrator.papers import reproduction_page as page_module
 from longhaul.orchestrator.papers.claims import Claim, Matrix, ValueClaim
 from longhaul.orchestrator.papers.drawings import Drawn, Measured, draw
-from longhaul.orchestrator.papers.figure_specs import PICTURES, Picture
+from longhaul.orchestrator.papers.figure_specs import PICTURES, Picture, breaches
 from longhaul.orchestrator.papers.reproduction_page import LARGEST_BYTES, reproduction_page
 from longhaul.orchestrator.papers.verdicts import judge_claim
 from longhaul.orchestrator.plan.run import Run
@@ -161,6 +161,31 @@ def test_a_published_map_is_next_to_the_measured_one(
     assert found.wide
 
 
+def test_published_curves_are_dashed_beside_the_measured_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "lines.csv").write_text("K,a testbed,ns-3\n0 B,2e6,4e6\n1000 B,3e6,4e6\n9000 B,1,1\n")
+    monkeypatch.setattr(load, "_PUBLISHED", tmp_path)
+    shown = [
+        {
+            "status": "done", "seed": 1, "run": "lossy_pair", "point": {"path.mark_at": f"{mark} B"},
+            "flows": [{"name": "first", "goodput_bps": 1e6 + mark}],
+        }
+        for mark in (0, 1000)
+    ]  # fmt: skip
+    along = {"label": "K", "field": "path.mark_at"}
+    published = {"file": "lines.csv", "rows": "path.mark_at"}
+    found = drawn(picture(kind="curves", x=along, y=FIRST, published=published), shown)
+    svg = found.plates[0].svg
+    for name in (">measured<", ">published: a testbed<", ">published: ns-3<"):
+        assert name in svg
+    assert svg.count("stroke-dasharray") > drawn(picture(kind="curves", x=along, y=FIRST), shown).plates[0].svg.count(
+        "stroke-dasharray"
+    )
+    assert [(one["published: a testbed"], one["published: ns-3"]) for one in rows(found)] == [
+        ("2000000.0", "4000000.0"),
+        ("3000000.0", "4000000.0"),
+    ]
+
+
 def test_bars_are_grouped_by_the_field() -> None:
     found = rows(drawn(GROUPS, documents()))
     assert [(one["flows.second.preset"], one["bar"]) for one in found] == [
@@ -245,6 +270,8 @@ def test_a_line_over_time_keeps_its_extremes_in_few_points() -> None:
         ("kind: curves", "kind: curves\n        experiment: apptcp/fig3-rate", "pictures.0.experiment: read 'apptcp/fig3-rate'"),
         ("kind: curves", "kind: curves\n        at: {path.rtt: 3 ms}", "figures.fig4.pictures.0.at.path.rtt: read '3 ms'"),
         ("        curves: flows.app\n", "", "values of flows.app would overlap"),
+        ("kind: curves", "kind: curves\n        published: {file: simbricks_dctcp_4000.csv, rows: path.rtt}", "pictures.0.published.path.rtt: read '0 B'"),
+        ("kind: curves", "kind: curves\n        published: {file: none.csv, rows: path.rtt}", "published.file: none.csv is not a table of numbers"),
     ],
 )  # fmt: skip
 def test_a_picture_that_does_not_fit_is_refused_with_its_path(written: str, instead: str, message: str) -> None:
@@ -257,12 +284,37 @@ def test_a_picture_that_does_not_fit_is_refused_with_its_path(written: str, inst
 
 
 @pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        ("column: ns-3", "column: ns-4", "figures.fig1.claims.as-ns-3.column: read 'ns-4'; allowed: testbed, SimBricks, ns-3"),
+        ("table: {file: simbricks_dctcp_4000.csv", "table: {file: none.csv", "claims.as-ns-3.table.file: none.csv is not a table of numbers"),
+        ("simbricks_dctcp_4000.csv, rows: path.mark_at}\n        column", "simbricks_dctcp_4000.csv, rows: path.rtt}\n        column", "claims.as-ns-3.table: read 'path.rtt'"),
+    ],
+)  # fmt: skip
+def test_a_curve_that_was_not_published_is_refused_with_its_path(written: str, instead: str, message: str) -> None:
+    text = (PUBLISHED / "simbricks-dctcp.yaml").read_text()
+    assert written in text
+    with pytest.raises(SpecError) as refused:
+        load.read_paper(parse_document("simbricks-dctcp.yaml", text.replace(written, instead, 1)))
+    assert message in str(refused.value)
+
+
+def test_published_curves_need_numbers_along_x() -> None:
+    published = {"file": "a.csv", "rows": "flows.app.cc"}
+    made = picture(kind="curves", x={"label": "x", "field": "flows.app.cc"}, y={"label": "y", "measure": "jain"}, published=published)  # fmt: skip
+    (place, what) = next(iter(breaches(made, load.experiment_of("datacenter/incast").model_copy(update={"sweep": {"flows.app.cc": ["reno", "dctcp"]}}))))  # fmt: skip
+    assert place == "published"
+    assert "they make bars, not curves" in what
+
+
+@pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
         ("groups", {"bars": [FIRST, {"label": "", "measure": "jain"}]}, "measures of one unit"),
         ("groups", {"bars": []}, "at least 1 item"),
         ("map", {"middle": "3 ms"}, "a rate with its unit"),
         ("map", {"published": {"file": "a.csv", "rows": "flows.first.preset", "columns": "path.rtt"}}, "the fields of x and y"),
+        ("curves", {"published": {"file": "a.csv", "rows": "path.rtt"}}, "must be the field of x"),
         ("cdf", {"samples": "rtt"}, "one of `measure` and `samples`"),
         ("cdf", {"measure": "jain", "flows": ["first"]}, "flows are not allowed"),
         ("series", {"quantity": "colour"}, "'cwnd', 'goodput', 'rtt' or 'queue'"),
