@@ -2,7 +2,7 @@
 # Finds which system packages are missing and installs them with apt-get; a user who is not root gets the command instead.
 #
 #	setup.sh [GROUP]...    the packages for running experiments, and those of each group:
-#		kernels (every guest kernel), tests, check (static checks), stock (the test on stock kernels), bench (benchmarks),
+#		kernels (every guest kernel), tests, check (static checks), stock (the test on stock kernels), bench (benchmarks), ns3 (the comparison with ns-3),
 #		service, live (the export to Prometheus), containers, hosts (their tests), web (the web page), browser (its tests)
 #
 #	setup.sh --room FOLDER MB WHAT [OR]	only checks that the disk of FOLDER has that much space for WHAT; OR is another remedy
@@ -35,13 +35,14 @@ for group in "$@"; do
 	check) needs+=(sparse:sparse perl:perl man:man-db) ;;
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
 	bench) needs+=(wrk:wrk) ;;
+	ns3) needs+=(g++:g++ /usr/include/ns3/internet-module.h:libns3-dev) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
 	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap fuse-overlayfs:fuse-overlayfs iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
 	hosts) needs+=(mmdebstrap:mmdebstrap mke2fs:e2fsprogs ssh:openssh-client depmod:kmod) ;;
 	web) needs+=(node:nodejs npm:npm) ;;
 	browser) needs+=(node:nodejs npm:npm chromium:chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
-	*) echo "setup: there is no group $group; known: kernels, tests, check, stock, bench, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
+	*) echo "setup: there is no group $group; known: kernels, tests, check, stock, bench, ns3, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin

@@ -33,6 +33,7 @@ from tests.bench.page import RESULT
 from tests.bench.real_time_cases import iperf3, real_time
 from tests.bench.rows import bar, number
 from tests.bench.series_cases import series
+from tests.bench.simbricks_cases import simbricks
 
 PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "speed": speed,
@@ -49,6 +50,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "series": series,
     "estimates": estimates,
     "ns-3": ns3,
+    "simbricks": simbricks,
     "real time": real_time,
     "iperf3": iperf3,
 }

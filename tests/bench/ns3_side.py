@@ -1,9 +1,8 @@
-"""The other side of the comparison: builds ns3_dumbbell.cc against the installed ns-3 and runs it."""
+"""The other side of the comparison: installs ns-3 if it is missing, builds ns3_dumbbell.cc against it and runs it."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 
 from tests.bench.longhaul_side import BenchError, run_process
 
-INSTALL = "apt-get install -y --no-install-recommends libns3-dev g++"
-
 _SOURCE = Path(__file__).with_name("ns3_dumbbell.cc")
-_HEADERS = Path("/usr/include/ns3")
+_SETUP = Path(__file__).resolve().parents[2] / "setup.sh"
 # The libraries by name: pkg-config would also ask for development packages that ns-3's own modules do not need.
 _LIBRARIES = ["applications", "internet", "point-to-point", "traffic-control", "network", "core"]
 
@@ -28,9 +25,13 @@ class Ns3Run:
 
 
 def ns3_version() -> str:
-    """The installed version; BenchError with the install command when there is none."""
-    if shutil.which("g++") is None or not (_HEADERS / "internet-module.h").is_file():
-        raise BenchError(f"ns-3 is not installed; run: {INSTALL}")
+    """The installed version, after installing it if it is missing; BenchError with the install command where that is not possible."""
+    done = subprocess.run(
+        [_SETUP, "ns3"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    if done.returncode:
+        *_, remedy = done.stderr.split("\n")[:-1] or [f"exit code {done.returncode}"]
+        raise BenchError(f"ns-3 is not installed, and setup.sh ns3 could not install it: {remedy.strip()}")
     done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libns3-dev"], capture_output=True, text=True)
     return done.stdout.strip() or "of unknown version"
 

@@ -63,7 +63,11 @@ PARTS = {
     ),
     "ns-3": (
         "Against ns-3",
-        "The same dumbbell in ns-3 as Debian builds it, with a record of equal length at every ACK; whole processes, measured alternately. Slow start of ns-3 grows by a segment an ACK: with an ACK for each segment it loses as Linux does, with one for two it handles as many ACKs.",
+        "The same dumbbell in ns-3 as Debian builds it, with a record of equal length at every ACK; whole processes, measured alternately. Slow start of ns-3 grows by a segment an ACK: with an ACK for each segment it loses as Linux does, with one for two it handles as many ACKs. It has one thread: neither Debian's ns-3 3.37 nor the package ns3 3.44 of PyPI contains the multithreaded simulator (`mtp`) or the distributed one (`mpi`).",
+    ),
+    "simbricks": (
+        "Against SimBricks, as published",
+        'One point of [SimBricks\' figure 1](reproductions/simbricks-dctcp.md), a whole process, against the time that its authors state for theirs, "around 240 mins". That time is of their machine, two 22-core Xeon Gold 6152, and of a simulation whose hosts and network cards cost time; those of a guest do not.',
     ),
     "real time": (
         "Against Mininet in real time",

@@ -30,12 +30,12 @@ def _program(file: Path, script: str) -> None:
 
 
 def set_up(
-    programs: Path, *groups: str, codename: str = "bookworm", checkout: Path = REPOSITORY
+    programs: Path, *groups: str, codename: str = "bookworm", checkout: Path = REPOSITORY, empty: str = "/usr/src"
 ) -> subprocess.CompletedProcess[str]:
-    """Run setup.sh on a machine of this release without any kernel source."""
+    """Run setup.sh on a machine of this release without the files of a folder, by default those of kernel sources."""
     release = programs / "os-release"
     release.write_text(f"VERSION_CODENAME={codename}\n")
-    apart = f'mount -t tmpfs none /usr/src; mount --bind "{release}" /etc/os-release; exec "$@"'
+    apart = f'mount -t tmpfs none {empty}; mount --bind "{release}" /etc/os-release; exec "$@"'
     return subprocess.run(
         ["unshare", "--map-root-user", "--mount", "--", "sh", "-ec", apart, "sh", str(checkout / "setup.sh"), *groups],
         env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
@@ -56,6 +56,11 @@ def test_packages_still_missing_after_installing_are_an_error(programs: Path) ->
 def test_only_the_group_of_every_kernel_needs_the_second(programs: Path) -> None:
     assert "linux-source-6.1 " not in set_up(programs).stderr.replace("\n", " ")
     assert "linux-source-6.12 linux-source-6.1 " in set_up(programs, "kernels").stderr.replace("\n", " ")
+
+
+def test_only_the_comparison_with_ns3_needs_ns3(programs: Path) -> None:
+    assert "libns3-dev" not in set_up(programs, "bench", empty="/usr/include").stderr
+    assert "libns3-dev" in set_up(programs, "ns3", empty="/usr/include").stderr.splitlines()[0]
 
 
 def test_the_printed_command_can_be_run_unchanged(programs: Path) -> None:
