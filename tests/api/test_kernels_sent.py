@@ -139,9 +139,13 @@ def test_nothing_is_written_through_a_link(admin: httpx.Client, tmp_path: Path) 
         pytest.param(archive()[:-200], "Unexpected end of input", id="packed-cut"),
         pytest.param(archive(mode="w:")[:2000], "it ends too early", id="cut"),
         pytest.param(gzip.compress(b"x" * 10_000), "it is damaged", id="packed-text"),
-        pytest.param(archive(files={"readme": "x"}), "it has no Makefile, Kconfig or arch/um/Kconfig", id="other-files"),
+        pytest.param(
+            archive(files={"readme": "x"}), "it has no Makefile, Kconfig or arch/um/Kconfig", id="other-files"
+        ),
         pytest.param(archive(files={}), "it has no files", id="no-files"),
-        pytest.param(gzip.compress(archive(mode="w:") + bytes(100 << 20)), "more follows after its end", id="more-after-its-end"),
+        pytest.param(
+            gzip.compress(archive(mode="w:") + bytes(100 << 20)), "more follows after its end", id="more-after-its-end"
+        ),
     ],
 )
 def test_what_is_no_archive_of_linux_is_refused(content: bytes, sentence: str, admin: httpx.Client) -> None:
