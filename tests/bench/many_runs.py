@@ -3,8 +3,8 @@
     a fifth   the points of one sweep: 200 round trips by as many buffers as there is room for
     the rest  experiments of 40 runs: 200 names, 25 owners, 12 congestion controls; some runs failed, missed or were cancelled
 
-Every row is the one that the project's own code writes for such a run. The folders are hard links to files of the real run, so that a
-series is really read from Parquet. The same count gives the same rows.
+Every row is the one that the project's own code writes for such a run. A folder has hard links to the files of the real run, so that a
+series is really read from Parquet, and a manifest of its own with the run's id. The same count gives the same rows.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from longhaul.orchestrator.database.shared_texts import share_texts
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import DOCUMENTS, EVENTS, EXPERIMENT_RUNS, EXPERIMENTS, MEASURES, RUNS
 from longhaul.orchestrator.database.word_index import add_words
+from longhaul.orchestrator.results.seals import MANIFEST
 from longhaul.orchestrator.results.store import Store
 
 SWEEP = "f" * 16
@@ -106,6 +107,8 @@ class _Links:
 
     def __init__(self, model: Path) -> None:
         self._model, self._from, self._number = model, model, 0
+        # Its id, which is also the name of its folder, is in it twice: the manifest's own and the document's.
+        self._manifest = (model / MANIFEST).read_text().rpartition(', "sha256": ')[0]
 
     def add(self, folder: Path) -> None:
         """Another folder."""
@@ -115,7 +118,11 @@ class _Links:
             shutil.copytree(self._model, self._from)
         folder.mkdir(parents=True)
         for file in os.scandir(self._from):
-            os.link(file.path, folder / file.name)
+            if file.name != MANIFEST:
+                os.link(file.path, folder / file.name)
+        text = self._manifest.replace(f'"{self._model.name}"', f'"{folder.name}"')
+        seal = hashlib.sha256(f"{text}}}".encode()).hexdigest()
+        (folder / MANIFEST).write_text(f'{text}, "sha256": "{seal}"}}')
 
 
 def _groups(count: int) -> Iterator[_Group]:
