@@ -36,6 +36,9 @@ _OF_THE_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EI
 State = Literal["whole", "damaged", "missing", "unsealed"]
 Files = Mapping[str, Mapping[str, Any]]
 _Stamp = tuple[int, ...]
+# The files of the manifests that were read last, each with the stamp of its manifest.
+_known_files: dict[Path, tuple[_Stamp, Files | None]] = {}
+_MOST_KNOWN = 4096
 
 
 def sealed_files(folder: Path) -> dict[str, dict[str, Any]]:
@@ -77,7 +80,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest in a run's folder; RunDamaged if it has changed since it was kept."""
     file = folder / MANIFEST
     try:
-        return manifest_of(file.read_bytes(), folder.name)
+        stamp = _stamp(file)
+        found = manifest_of(file.read_bytes(), folder.name)
+        # A reader of the manifest reads other files next.
+        _remember(folder, stamp, found.get("files"))
+        return found
     except ValueError as error:
         raise damaged(folder, MANIFEST, str(error)) from error
     except OSError as error:
@@ -175,13 +182,17 @@ def _files(folder: Path) -> Files | None:
         stamp = _stamp(folder / MANIFEST)
     except OSError:
         return None
-    return _files_then(folder, stamp)
-
-
-@lru_cache(maxsize=4096)
-def _files_then(folder: Path, _: _Stamp) -> Files | None:
+    known = _known_files.get(folder)
+    if known is not None and known[0] == stamp:
+        return known[1]
     files: Files | None = read_manifest(folder).get("files")
     return files
+
+
+def _remember(folder: Path, stamp: _Stamp, files: Files | None) -> None:
+    if len(_known_files) >= _MOST_KNOWN:
+        _known_files.clear()
+    _known_files[folder] = stamp, files
 
 
 def state_of(folder: Path, name: str, known: Mapping[str, Any]) -> State:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,9 @@ ALWAYS_KEPT = tuple(name for kind, name in FILE_NAMES.items() if kind not in SEL
 # A view of a part of a run reads groups of this many rows, and skips the others by their statistics.
 _GROUP_ROWS = 2**17
 _WITH_STATISTICS = ("t_ns", "id")
+
+# Rows of a group: all of them, or some by their numbers.
+Rows = slice | NDArray[np.intp]
 
 # The errors of reading a file: of what it holds, of the system, and of code that uses its values.
 FAULTS = (OSError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError, *PARQUET_FAULTS)
@@ -71,18 +75,22 @@ def read_columns(folder: Path, kind: str, names: Sequence[str], about: int, span
         return {name: np.empty(0, TRACE_KINDS[kind][name]) for name in wanted}
     try:
         with opened(file) as source:
-            chosen = {
-                group: rows
+            chosen = [
+                (group, rows)
                 for group, part in enumerate(source.groups)
-                if len(rows := _chosen(source, group, _statistics(part), about, span_ns))
-            }
-            found = {name: np.empty(sum(map(len, chosen.values())), TRACE_KINDS[kind][name]) for name in wanted}
+                if (rows := _chosen(source, group, _statistics(part), about, span_ns)) is not None
+            ]
+            if len(chosen) == 1:
+                ((group, rows),) = chosen
+                return {name: _values(source, group, name, kind, rows) for name in wanted}
+            lengths = [rows.stop if isinstance(rows, slice) else len(rows) for _, rows in chosen]
+            found = {name: np.empty(sum(lengths), TRACE_KINDS[kind][name]) for name in wanted}
             # A group at a time: a long trace is never in memory as a whole for one of its flows.
             first = 0
-            for group, rows in chosen.items():
+            for (group, rows), length in zip(chosen, lengths, strict=True):
                 for name in wanted:
-                    np.take(source.read(group, name), rows, out=found[name][first : first + len(rows)], mode="clip")
-                first += len(rows)
+                    found[name][first : first + length] = _values(source, group, name, kind, rows)
+                first += length
     except FAULTS as error:
         raise unreadable(file, error) from error
     return found
@@ -126,18 +134,25 @@ def groups_within(source: ParquetFile, span_ns: SpanNs) -> list[int]:
     return [group for group, (first, last) in enumerate(times) if first <= span_ns[1] and span_ns[0] <= last]
 
 
-def _chosen(source: ParquetFile, group: int, statistics: _Statistics, about: int, span_ns: SpanNs) -> NDArray[np.intp]:
-    """The rows of this flow or link in this time span; a column is not read if the statistics of the group suffice."""
+def _chosen(source: ParquetFile, group: int, statistics: _Statistics, about: int, span_ns: SpanNs) -> Rows | None:
+    """The rows of this flow or link in this time span, if there are any; a column is not read if the statistics of the group suffice."""
     if not statistics.may_hold(about, span_ns):
-        return np.zeros(0, np.intp)
-    if statistics.id != (about, about):
-        chosen = source.read(group, "id") == about
-    else:
-        chosen = np.ones(source.groups[group].rows, np.bool_)
-    if not statistics.lies_within(span_ns):
+        return None
+    every = statistics.id == (about, about)
+    within = statistics.lies_within(span_ns)
+    if every and within:
+        return slice(0, source.groups[group].rows)
+    chosen = np.ones(source.groups[group].rows, np.bool_) if every else source.read(group, "id") == about
+    if not within:
         t_ns = source.read(group, "t_ns")
         chosen &= (t_ns >= span_ns[0]) & (t_ns <= span_ns[1])
-    return np.flatnonzero(chosen)
+    rows = np.flatnonzero(chosen)
+    return rows if len(rows) else None
+
+
+def _values(source: ParquetFile, group: int, name: str, kind: str, rows: Rows) -> NDArray[Any]:
+    values = source.read(group, name).astype(TRACE_KINDS[kind][name], copy=False)
+    return values if isinstance(rows, slice) else values.take(rows)
 
 
 @dataclass(frozen=True, slots=True)
