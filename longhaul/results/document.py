@@ -18,10 +18,10 @@ class Documented(Mapping[str, Any]):
         return self._document
 
     def __getitem__(self, key: str) -> Any:
-        return self._document[key]
+        return self.document[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._document)
+        return iter(self.document)
 
     def __len__(self) -> int:
-        return len(self._document)
+        return len(self.document)

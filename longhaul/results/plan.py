@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +20,31 @@ class Plan(Documented):
     """A plan. Its keys are those of the document that `longhaul plan --json` prints: experiment, lint, runs."""
 
     def __init__(self, compiled: CompiledPlan, backend: str) -> None:
-        runs: list[dict[str, Any]] = [run.as_json() for run in compiled.runs]
-        super().__init__({"experiment": compiled.experiment.experiment, "lint": list(compiled.lint), "runs": runs})
+        super().__init__({})
         self.compiled = compiled
         self.backend = backend
 
     @property
+    def document(self) -> Mapping[str, Any]:
+        """The JSON document, made when it is first used: that of a large sweep takes more memory than its runs."""
+        if not self._document:
+            self._document = {**self._head(), "runs": [run.as_json() for run in self.runs]}
+        return self._document
+
+    def _head(self) -> dict[str, Any]:
+        return {"experiment": self.experiment, "lint": list(self.notes)}
+
+    def json_parts(self) -> Iterator[str]:
+        """The text of the document in parts, a run at a time."""
+        yield json.dumps(self._head())[:-1] + ', "runs": ['
+        for position, run in enumerate(self.runs):
+            yield (", " if position else "") + json.dumps(run.as_json())
+        yield "]}"
+
+    @property
     def experiment(self) -> str:
         """The name of the experiment."""
-        return str(self["experiment"])
+        return self.compiled.experiment.experiment
 
     @property
     def runs(self) -> tuple[Run, ...]:

@@ -68,6 +68,8 @@ _FIRST_PORT = 10_000
 _FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
+# Parts of a run that the points of a sweep often have in common.
+_SHARED = ("window_us", "sysctls", "neighbours", "routes", "modules", "flows", "trace", "expect", "phases")
 # As many queues as the probe follows.
 MOST_FOLLOWED = 64
 
@@ -119,6 +121,8 @@ def compile_plan(
             for repeat in range(experiment.repeats):
                 run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
                 run = places.place(run, placement, here) if places else run
+                if take is None:
+                    run = _sharing(run, runs[-1]) if runs else run
                 (take or runs.append)(run)
         except PlanError as error:
             raise PlanError(
@@ -131,6 +135,15 @@ def compile_plan(
     adopt(sorted(supplied), cache)
     assert drawn is not None, "a sweep has a point"
     return Plan(experiment, tuple(runs), tuple(_with_points(note, places) for note, places in notes.items()), drawn)
+
+
+def _sharing(run: Run, before: Run) -> Run:
+    """The same run; parts that equal those of the run before are the same objects, so that a large sweep takes less memory."""
+    parts = {name: getattr(before, name) for name in _SHARED if getattr(run, name) == getattr(before, name)}
+    if len(run.nodes) == len(before.nodes):
+        pairs = zip(run.nodes, before.nodes, strict=True)
+        parts["nodes"] = tuple(known if known == node else node for node, known in pairs)
+    return replace(run, **parts)
 
 
 def _places(venue: Venue) -> Places | None:

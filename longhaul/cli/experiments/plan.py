@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +31,12 @@ def plan(options: PlanOptions) -> None:
     found = plan_of(options)
     if options.picture is not None:
         found.picture(options.picture)
-    print(json.dumps(found.document) if options.as_json else found)
+    if not options.as_json:
+        print(found)
+        return
+    for part in found.json_parts():
+        print(part, end="")
+    print()
 
 
 def plan_of(options: ExperimentOptions) -> Plan:
