@@ -1,7 +1,7 @@
 """The cost of a run before it starts: packets, processor time and memory, from the plan and the pace of this machine.
 
-The constants are fits to 716 runs of one core of a 2-core x86-64 machine. `make bench` draws experiments and compares both estimates
-with the runs (tests/bench/estimate_cases.py).
+The constants are fits to 200 drawn experiments on one core of a 2-core x86-64 machine, by the packets that really crossed a wire. `make bench`
+draws others and compares both estimates with the runs (tests/bench/estimate_cases.py).
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from longhaul.orchestrator.plan.run import Flow, Run
-from longhaul.orchestrator.plan.traffic_estimate import Traffic, expected_traffic
+from longhaul.orchestrator.plan.traffic.estimate import Traffic, expected_traffic
 from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS
 from longhaul.orchestrator.system.pace import pace
 
-# A guest's boot and end, its page table for each GB, a node, a connection of a flow, one of a web user.
-_BOOT_US, _GB_US, _NODE_US, _CONNECTION_US, _TRANSFER_US = 20_500.0, 16_000.0, 2_000.0, 1_100.0, 285.0
-# A packet that crosses a wire, and as much again as the second one where so many are on their way that caches do not hold them.
-_CROSSING_US, _UNCACHED_US, _CACHED_PACKETS = 0.47, 0.3, 4_000.0
-# A program that wakes up for a packet of UDP.
-_WAKE_US = 40.0
+# A guest's boot and end, its page table for each GB, a node, a connection of a flow, a web user, one fetch.
+_BOOT_US, _GB_US, _NODE_US, _CONNECTION_US, _USER_US, _FETCH_US = 23_300.0, 13_900.0, 2_080.0, 980.0, 600.0, 290.0
+# A packet that crosses a wire; a MB that the guest uses for the first time, which this machine has to find.
+_CROSSING_US, _USED_MB_US = 0.43, 600.0
+# A sender of UDP that wakes up for what is due, and a receiver that looks.
+_SEND_US, _LOOK_US = 28.0, 34.0
 _USUAL_NODES = 3
 # Writing and measuring the run outside of its guest.
 _KEEP_US = 20_000.0
 # Time for Mininet to build a net in a guest; in real time its programs run at their own speed.
 _NET_US = {"virtual": 3_000_000.0, "real": 6_000_000.0}
-# Starting the two programs of a flow of iperf3.
-_IPERF3_US = 150_000.0
+# Starting the two programs of a flow of iperf3; a second in which the client waits for answers, four round trips, as it looks at the
+# clock all the time (agent/traffic/iperf3_client.c).
+_IPERF3_US, _IPERF3_WAIT_US, _IPERF3_ROUNDS = 90_000.0, 300_000.0, 4
 # Slowdown of a debug kernel.
 _DEBUG_FACTOR = 20.0
-# Memory: a guest's own, of its page table, of a thousand packets, of a connection.
-_OWN_MB, _GB_MB, _PACKETS_MB, _CONNECTION_MB = 11.5, 16.9, 1.5, 0.12
+# Memory: a guest's own, of its page table, of a thousand packets of TCP, whose data is shared, and of UDP, of a connection, of iperf3.
+_OWN_MB, _GB_MB, _PACKETS_MB, _UDP_PACKETS_MB, _CONNECTION_MB, _IPERF3_MB = 11.5, 16.9, 1.5, 2.7, 0.075, 10.0
 
 
 def packets_per_second(run: Run) -> float:
@@ -55,9 +56,14 @@ def guest_estimate_s(run: Run) -> float:
 
 def memory_estimate_mb(run: Run) -> float:
     """Memory of this machine that the run's guest uses, at most `memory_mb` and its kernel's own."""
-    traffic = expected_traffic(run)
-    packets_mb = _PACKETS_MB * traffic.peak / 1000 * max(1.0, run.meaning.mtu / 3000)
-    return _OWN_MB + _GB_MB * run.memory_mb / 1024 + packets_mb + _CONNECTION_MB * traffic.connections
+    return _OWN_MB + _GB_MB * run.memory_mb / 1024 + _used_mb(run, expected_traffic(run))
+
+
+def _used_mb(run: Run, traffic: Traffic) -> float:
+    large = max(1.0, run.meaning.mtu / 3000)
+    programs_mb = _IPERF3_MB * any(flow.tool != "lh-flow" for flow in run.flows)
+    packets_mb = (_PACKETS_MB * traffic.peak + _UDP_PACKETS_MB * traffic.udp_peak) / 1000 * large
+    return packets_mb + _CONNECTION_MB * (traffic.connections + traffic.users) + programs_mb
 
 
 def wall_estimate_s(run: Run) -> float:
@@ -69,12 +75,18 @@ def wall_estimate_s(run: Run) -> float:
 
 
 def _guest_us(run: Run, traffic: Traffic) -> float:
-    programs = sum(flow.tool != "lh-flow" for flow in run.flows)
     set_up_us = _BOOT_US + _GB_US * run.memory_mb / 1024 + _NODE_US * max(0, len(run.nodes) - _USUAL_NODES)
-    set_up_us += _CONNECTION_US * traffic.connections + _TRANSFER_US * traffic.transfers + _IPERF3_US * programs
-    crossing_us = _CROSSING_US + _UNCACHED_US * min(1.0, traffic.peak / _CACHED_PACKETS)
+    set_up_us += _CONNECTION_US * traffic.connections + _USER_US * traffic.users + _FETCH_US * traffic.fetches
+    set_up_us += sum(_iperf3_us(run, flow) for flow in run.flows if flow.tool != "lh-flow")
     factor = _DEBUG_FACTOR if run.kernel in DEBUG_KERNELS else 1.0
-    return factor * (set_up_us + crossing_us * traffic.crossings + _WAKE_US * traffic.wakes)
+    wakes_us = _SEND_US * traffic.sends + _LOOK_US * traffic.looks
+    moved_us = _CROSSING_US * traffic.crossings + _USED_MB_US * _used_mb(run, traffic)
+    return factor * (set_up_us + moved_us + wakes_us)
+
+
+def _iperf3_us(run: Run, flow: Flow) -> float:
+    waits_us = min(_IPERF3_ROUNDS * run.meaning.rtt_us, max(0, run.duration_us - flow.start_us))
+    return _IPERF3_US + _IPERF3_WAIT_US * waits_us / 1e6
 
 
 def _active_us(flows: Sequence[Flow], begin_us: int, end_us: int, duration_us: int) -> int:

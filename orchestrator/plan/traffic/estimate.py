@@ -1,9 +1,12 @@
 """How much a run will send, from its plan alone: a model of windows, round by round, that takes about a millisecond.
 
-Flows that are alike are one group with one window. Between two moments at which something begins, ends or changes, the model walks
-through at most `_ROUNDS` round trips and then continues at the mean rate of the last half of them. A window doubles until the queue
-overflows or a packet is lost, and then follows its control's growth and back-off (tests/bench/estimate_cases.py measures how well this holds). It
-promises an order of magnitude for everything, and a cost within a third for nearly all; it measures nothing and no result uses it.
+Flows that are alike are one group with one window. Its data follows its handshake by a round trip. Between two moments at which something
+begins, ends or changes, the model walks through at most `_ROUNDS` round trips and then continues at the mean rate of the last half of them.
+A window doubles until the queue overflows or a packet is lost, and then follows its control's growth and back-off; a flow whose packets
+are all lost waits for a timeout, and one without SACK mends a packet in each round trip (tests/bench/estimate_cases.py measures how well
+this holds). What UDP senders and web users draw from their seeds is drawn here too (senders.py).
+
+It promises an order of magnitude for everything, and a cost within a third for nearly all; it measures nothing and no result uses it.
 """
 
 from __future__ import annotations
@@ -13,20 +16,22 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from longhaul.orchestrator.plan.qdiscs import DELAYS
-from longhaul.orchestrator.plan.run import Flow, Qdisc, Run
+from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.plan.traffic.path_state import PathNumbers, PathState
+from longhaul.orchestrator.plan.traffic.senders import Sent, lives, mean_rate, udp_sent, web_fetched, web_users
 
 _ROUNDS = 120
-_LEAST_RTT_S = 50e-6
 _DEFAULT_INITIAL = 10
 # Above this share of losses timeouts decide, not windows.
 _MANY_LOSSES = 0.02
 _TIMEOUT_S = 0.25
-_2_32 = 2**32
-# A sender of UDP sends what is due at once, and wakes up at most about so often in a second.
-_MOST_WAKES = 5000.0
-# Queues that keep their delay near a target, in seconds: a loss-based control backs off at about this much.
-_AQM_DELAY_S = {"codel": 0.02, "fq_codel": 0.02, "cake": 0.02, "pie": 0.03, "red": 0.05, "dualpi2": 0.03}
+# Linux' least timeout beyond a round trip, and its first one of a handshake.
+_LEAST_TIMEOUT_S, _FIRST_TIMEOUT_S = 0.2, 1.0
+# A probe of the last packet (RFC 8985) comes two round trips later, and at a tick of the guest's timers.
+_FEW_PACKETS, _PROBE_S = 3.0, 0.02
+# The round trip to which Hybla's growth is equal.
+_HYBLA_RTT_S = 0.025
+_NO_SACK = ("net/ipv4/tcp_sack", "0")
 # The share of the window after a loss; the growth per round trip is in _growth.
 _KEPT = {
     "cubic": 0.7, "bic": 0.8, "htcp": 0.65, "htcp_be": 0.65, "scalable": 0.875, "highspeed": 0.7, "illinois": 0.75, "cdg": 0.7,
@@ -54,72 +59,97 @@ class _Group:
     slow_start: bool = True
     lost: float = 0.0
     since_s: float = 0.0
-    rounds: int = 0
     sent: float = 0.0
+    passed: float = 0.0
+    sack: bool = True
+    # Nothing is sent until then; since when nothing arrives.
+    waits_until_s: float = 0.0
+    dark_since_s: float | None = None
 
     def alive(self, now_s: float) -> bool:
         return self.start_s <= now_s < self.stop_s and self.left > 0
 
-
-@dataclass(slots=True)
-class _Path:
-    """The parts of a flow's path at one time."""
-
-    base_s: float
-    capacity: float
-    limit: float
-    lossy: float
-    dark: bool
+    def sends(self, now_s: float) -> bool:
+        return self.left > 0 and self.waits_until_s <= now_s
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Packets that senders send: of TCP and of web users, and of UDP; what crosses a
-    wire, with ACKs; how often UDP senders wake up; connections of flows, and of web users; most packets at a time on the path."""
+    """Packets that senders send: of TCP and of web users, and of UDP; what crosses a wire, with ACKs; how often UDP senders and
+    receivers wake up; connections of flows; web users and their fetches; most packets of TCP and of UDP at a time on the path."""
 
     tcp: float
     udp: float
     crossings: float
-    wakes: float
+    sends: float
+    looks: float
     connections: float
-    transfers: float
+    users: int
+    fetches: float
     peak: float
+    udp_peak: float
 
 
 def expected_traffic(run: Run) -> Traffic:
     """The traffic of a run."""
     groups = _groups(run)
-    udp = {flow.id: _udp_packets(run, flow) for flow in run.flows if flow.kind == "udp"}
-    web = [flow for flow in run.flows if flow.kind == "web"]
+    udp = {flow.id: udp_sent(run, flow) for flow in run.flows if flow.kind == "udp"}
     peak = 0.0
     for begin_s, end_s in _intervals(run, groups):
-        state = _State(run, begin_s)
-        taken = sum(_udp_rate(run, flow) for flow in run.flows if flow.kind == "udp" and _lives(run, flow, begin_s))
+        state = PathState(run, begin_s)
+        taken = sum(mean_rate(run, flow) for flow in run.flows if flow.kind == "udp" and lives(run, flow, begin_s))
         alive = [group for group in groups if group.alive(begin_s)]
         if alive:
             peak = max(peak, _advance(alive, state, taken, begin_s, end_s))
-    web_packets, transfers = _web(run, web)
     tcp = sum(group.sent * group.count for group in groups)
-    crossings = sum(_crossings(run, group.flow, group.sent * group.count) for group in groups)
-    crossings += sum(packets * max(1, len(flow.forward)) for flow in run.flows if (packets := udp.get(flow.id, 0.0)))
-    crossings += sum(_crossings(run, flow, web_packets / len(web)) + 8 * transfers / len(web) for flow in web)
-    wakes = sum(
-        packets / (1 + _udp_rate(run, flow) / _MOST_WAKES) for flow in run.flows if (packets := udp.get(flow.id, 0.0))
+    crossings = sum(group.count * _crossings(run, group.flow, group.sent, group.passed) for group in groups)
+    crossings += sum(_udp_crossings(run, flow, udp[flow.id]) for flow in run.flows if flow.id in udp)
+    users = web_users(run)
+    fair = run.meaning.bandwidth_bps / (8 * run.meaning.frame_bytes)
+    others = sum(flow.kind == "tcp" and flow.bytes is None for flow in run.flows)
+    fetched = [(flow, web_fetched(run, flow, fair, len(users), others)) for flow in users]
+    crossings += sum(_crossings(run, flow, one.packets, one.packets) + 8 * one.fetches for flow, one in fetched)
+    return Traffic(
+        tcp=tcp + sum(one.packets for _, one in fetched),
+        udp=sum(sent.packets for sent in udp.values()),
+        crossings=crossings,
+        sends=sum(sent.sends for sent in udp.values()),
+        looks=sum(sent.looks for sent in udp.values()),
+        connections=sum(group.count for group in groups),
+        users=len(users),
+        fetches=sum(one.fetches for _, one in fetched),
+        peak=peak,
+        udp_peak=sum(sent.peak for sent in udp.values()),
     )
-    connections = sum(group.count for group in groups)
-    return Traffic(tcp + web_packets, sum(udp.values()), crossings, wakes, connections, transfers, peak)
 
 
-def _crossings(run: Run, flow: Flow, packets: float) -> float:
+def _udp_crossings(run: Run, flow: Flow, sent: Sent) -> float:
+    """Wires that packets cross; those that the bottleneck has no room for do not cross the wires behind it, nor do those on their way at the end."""
+    stop_us = run.duration_us if flow.stop_us is None else flow.stop_us
+    path, time_s = PathState(run, flow.start_us / 1e6).path(flow), max(1e-6, (stop_us - flow.start_us) / 1e6)
+    # All that is due at once meets the queue at once.
+    passed = min(sent.packets, path.capacity * time_s, sent.sends * (path.limit + 1)) * (1 - path.lossy)
+    passed *= max(0.0, 1 - run.meaning.forward_us / 1e6 / time_s)
+    before = _before_bottleneck(run, flow)
+    return sent.packets * before + passed * (len(flow.forward) - before)
+
+
+def _before_bottleneck(run: Run, flow: Flow) -> int:
+    return next((place for place, dev in enumerate(flow.forward) if dev == run.links[0].dev), len(flow.forward))
+
+
+def _crossings(run: Run, flow: Flow, sent: float, passed: float) -> float:
     """Wires that data and ACKs cross; most ACKs are for two packets."""
     quick = any(route.quickack for route in run.routes if route.node == flow.to_node)
-    return packets * (len(flow.forward) + len(flow.back) * (1.0 if quick else 0.55))
+    before = _before_bottleneck(run, flow)
+    return sent * before + passed * (len(flow.forward) - before + len(flow.back) * (1.0 if quick else 0.55))
 
 
 def _groups(run: Run) -> list[_Group]:
     initial = {(route.node): route.initcwnd for route in run.routes if route.initcwnd}
     clamps = {route.node: route.cwnd_clamp for route in run.routes if route.cwnd_clamp}
     step_us = max(1, run.duration_us // 16)
+    without_sack = {node.name for node in run.nodes if _NO_SACK in node.sysctls}
     found: dict[tuple[object, ...], _Group] = {}
     for flow in run.flows:
         if flow.kind != "tcp":
@@ -144,8 +174,23 @@ def _groups(run: Run) -> list[_Group]:
         found[key] = _Group(
             flow, 1, flow.start_us / 1e6, stop_us / 1e6, mss, window, max(1.0, most), cc, left,
             window=_fixed_window(run) if cc == "lhfixed" else min(window, max(1.0, most)),
+            sack=not {flow.from_node, flow.to_node} & without_sack,
         )  # fmt: skip
+    for group in found.values():
+        group.start_s = _connected_s(run, group.flow)
     return list(found.values())
+
+
+def _connected_s(run: Run, flow: Flow) -> float:
+    """When the first data leaves: a round trip after the start, and later if the handshake is lost: Linux repeats it after 1, 3 and 7 s."""
+    at_s, wait_s = flow.start_us / 1e6, _FIRST_TIMEOUT_S
+    path = PathState(run, at_s).path(flow)
+    while path.dark and at_s < run.duration_us / 1e6:
+        at_s += wait_s
+        wait_s *= 2
+        path = PathState(run, at_s).path(flow)
+    lost = 1 - (1 - path.lossy) * (1 - path.back_lossy)
+    return at_s + path.base_s + min(3.0, lost / max(1e-9, 1 - lost)) * _FIRST_TIMEOUT_S
 
 
 def _fixed_window(run: Run) -> float:
@@ -166,68 +211,7 @@ def _intervals(run: Run, groups: Sequence[_Group]) -> Iterator[tuple[float, floa
     yield from itertools.pairwise(ordered)
 
 
-class _State:
-    """The devices of a run at one moment."""
-
-    def __init__(self, run: Run, at_s: float) -> None:
-        self._run = run
-        self._frame_bits = 8.0 * (run.meaning.frame_bytes - run.meaning.mtu + run.least_mtu)
-        self._qdiscs: dict[str, dict[str, Qdisc]] = {
-            end.dev: {qdisc.kind: qdisc for qdisc in end.qdiscs} for end in run.ends if end.qdiscs
-        }
-        for change in run.device_changes:
-            if change.at_us / 1e6 <= at_s:
-                self._qdiscs.setdefault(change.dev, {}).update({qdisc.kind: qdisc for qdisc in change.qdiscs})
-
-    def path(self, flow: Flow) -> _Path:
-        base_s, passed, back_passed, capacity, limit = 0.0, 1.0, 1.0, math.inf, math.inf
-        for dev in (*flow.forward, *flow.back):
-            forward = dev in flow.forward
-            for qdisc in self._qdiscs.get(dev, {}).values():
-                options = qdisc.options
-                if qdisc.kind in DELAYS:
-                    base_s += _number(options.get("delay_ns")) / 1e9
-                    share = loss_share(qdisc)
-                    if forward:
-                        passed *= 1 - share
-                    else:
-                        back_passed *= 1 - share
-                rate = _number(options.get("rate_bps"))
-                if rate and forward:
-                    capacity = min(capacity, rate / self._frame_bits)
-                elif rate:
-                    # One ACK for two packets, in frames of 66 bytes.
-                    capacity = min(capacity, 2 * rate / (8 * 66))
-        for link in self._run.links:
-            if link.dev in flow.forward:
-                packets = link.queue_limit_packets or link.queue_limit_bytes * 8 / self._frame_bits
-                if link.queue in _AQM_DELAY_S and capacity < math.inf:
-                    packets = min(packets, max(4.0, _AQM_DELAY_S[link.queue] * capacity))
-                limit = min(limit, packets)
-        if limit == math.inf:
-            limit = float(self._run.meaning.buffer_packets)
-        dark = passed < 0.3 or back_passed < 0.05
-        return _Path(max(base_s, _LEAST_RTT_S), capacity, max(1.0, limit), 1 - passed, dark)
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
-
-
-def loss_share(qdisc: Qdisc) -> float:
-    """All that a link takes, in the long run: random losses, bursts, and broken packets, which the receiver drops."""
-    options = qdisc.options
-    share = 1 - (1 - _number(options.get("loss_2p32")) / _2_32) * (1 - _number(options.get("corrupt_2p32")) / _2_32)
-    burst = options.get("gemodel_2p32")
-    if isinstance(burst, tuple):
-        # The kernel has the share that passes in the bad state, and the share that is lost in the good one.
-        into, out, passes, lost = (number / _2_32 for number in burst)
-        bad = into / (into + out) if into + out > 0 else 0.0
-        share = 1 - (1 - share) * (1 - bad * (1 - passes) - (1 - bad) * lost)
-    return share
-
-
-def _advance(groups: list[_Group], state: _State, taken: float, begin_s: float, end_s: float) -> float:
+def _advance(groups: list[_Group], state: PathState, taken: float, begin_s: float, end_s: float) -> float:
     """Walk through one interval; returns the most packets on the path."""
     paths = [state.path(group.flow) for group in groups]
     capacity = min(path.capacity for path in paths)
@@ -235,9 +219,15 @@ def _advance(groups: list[_Group], state: _State, taken: float, begin_s: float, 
     limit = min(path.limit for path in paths)
     base_s = sum(path.base_s for path in paths) / len(paths)
     now_s, peak, rounds = begin_s, 0.0, 0
-    half_s, half_sent = begin_s, [0.0] * len(groups)
+    half_s, half = begin_s, [(0.0, 0.0)] * len(groups)
+    for group, path in zip(groups, paths, strict=True):
+        _see_darkness(group, path, begin_s)
     while now_s < end_s and any(group.left > 0 for group in groups):
-        total = sum(group.window * group.count for group in groups if group.left > 0)
+        going = [group for group, path in zip(groups, paths, strict=True) if group.sends(now_s) and not path.dark]
+        if not going:
+            now_s = min([end_s, *(group.waits_until_s for group in groups if group.waits_until_s > now_s)])
+            continue
+        total = sum(group.window * group.count for group in going)
         pipe = free * base_s if free < math.inf else math.inf
         queue = min(max(0.0, total - pipe), limit) if pipe < math.inf else 0.0
         rtt_s = base_s + (queue / free if free < math.inf else 0.0)
@@ -247,36 +237,53 @@ def _advance(groups: list[_Group], state: _State, taken: float, begin_s: float, 
         for group, path in zip(groups, paths, strict=True):
             if group.left <= 0:
                 continue
-            if path.dark:
-                # A retransmission now and then, at intervals that double.
-                group.sent += step_s / 2
-                group.window, group.slow_start = 1.0, True
+            if path.dark or group.waits_until_s > now_s:
                 continue
             rate = group.window / rtt_s
-            if total > pipe + queue:
-                rate = min(rate, free * group.window / total * (1 + max(0.0, min(over / total, 0.5))))
+            share = free * group.window / total if total > pipe + queue else rate
+            if group.cc != "lhfixed" or path.by_acks:
+                # A window that never shrinks sends all of what is lost again, every round trip.
+                rate = min(rate, share if path.by_acks else share * (1 + max(0.0, min(over / total, 0.5))))
             if path.lossy > _MANY_LOSSES and group.cc not in _RATE_BASED:
                 rate = min(rate, _padhye(path.lossy, rtt_s))
             sent = min(rate * step_s, group.left)
             group.sent += sent
+            group.passed += min(sent, share * step_s)
             group.left -= sent * (1 - path.lossy)
             _react(group, path, sent, over, limit, queue, pipe, rtt_s, now_s)
         now_s += step_s
         rounds += 1
         if rounds == _ROUNDS // 2:
-            half_s, half_sent = now_s, [group.sent for group in groups]
+            half_s, half = now_s, [(group.sent, group.passed) for group in groups]
         if rounds >= _ROUNDS and now_s < end_s:
-            for group, sent in zip(groups, half_sent, strict=True):
-                more = min((group.sent - sent) / (now_s - half_s) * (end_s - now_s), group.left)
+            for group, (sent, passed) in zip(groups, half, strict=True):
+                longer = (end_s - now_s) / (now_s - half_s)
+                more = min((group.sent - sent) * longer, group.left)
+                group.passed += min((group.passed - passed) * longer, more)
                 group.sent += more
                 group.left -= more
             break
     return peak
 
 
+def _see_darkness(group: _Group, path: PathNumbers, now_s: float) -> None:
+    """A flow whose packets were all lost for a while: it sends again at the first of its timeouts, which double, after that."""
+    if path.dark:
+        group.dark_since_s = now_s if group.dark_since_s is None else group.dark_since_s
+    elif group.dark_since_s is not None:
+        timeout_s = path.base_s + _LEAST_TIMEOUT_S
+        at_s = group.dark_since_s + timeout_s
+        while at_s < now_s:
+            timeout_s *= 2
+            at_s += timeout_s
+        group.waits_until_s, group.dark_since_s = at_s, None
+        if group.cc != "lhfixed":
+            group.window, group.slow_start = 1.0, True
+
+
 def _react(
     group: _Group,
-    path: _Path,
+    path: PathNumbers,
     sent: float,
     over: float,
     limit: float,
@@ -290,7 +297,11 @@ def _react(
         return
     group.lost += sent * path.lossy
     # ACKs come at the bottleneck's rate, and each lets two packets go, so half of a window meets the queue at once.
-    burst = group.slow_start and group.window > 2 * limit + 4 and group.window > group.initial
+    if group.window > group.initial:
+        burst = group.slow_start and group.window > 2 * limit + 4
+    else:
+        # The initial window leaves at once.
+        burst = group.slow_start and sent == group.sent and group.window > limit + 1
     hit = over > 0 or burst or group.lost >= 1
     if group.lost >= 1:
         group.lost = max(0.0, group.lost - max(1.0, sent * path.lossy))
@@ -305,12 +316,21 @@ def _react(
     if hit:
         if group.slow_start and (over > 0 or burst):
             group.window = max(2.0, group.window / 2)
+            if not group.sack:
+                # Half of the window is lost, and a round trip mends one packet (RFC 6582).
+                group.waits_until_s = now_s + path.base_s * group.window
         group.peak = group.window
         group.window = max(2.0, group.window * _KEPT.get(group.cc, 0.5))
         group.slow_start, group.since_s = False, now_s
+        if over > 0 and group.window <= _FEW_PACKETS:
+            # Too few ACKs follow to show what is lost.
+            group.waits_until_s = max(group.waits_until_s, now_s + 2 * rtt_s + _PROBE_S)
         return
     if group.slow_start:
-        group.window *= 2
+        group.window *= 2.0 ** min(6.0, max(1.0, path.base_s / _HYBLA_RTT_S)) if group.cc == "hybla" else 2
+        if path.reordered * group.sent >= 1 and (group.cc == "cubic" or group.cc in _DELAY_BASED):
+            # What overtakes others measures a shorter round trip, and the others seem to wait in a queue.
+            group.slow_start, group.peak, group.since_s = False, group.window, now_s
         if group.cc in _DELAY_BASED and queue > _QUEUED_PACKETS * group.count:
             group.slow_start = False
         if group.cc == "cubic" and queue > max(16.0, 0.125 * pipe) and rtt_s > 0.004:
@@ -338,7 +358,7 @@ def _growth(group: _Group, rtt_s: float, now_s: float) -> float:
         case "bic":
             return min(32.0, max(1.0, (group.peak - window) / 2))
         case "hybla":
-            return max(1.0, (rtt_s / 0.025) ** 2)
+            return max(1.0, (rtt_s / _HYBLA_RTT_S) ** 2)
         case "illinois" | "agilesd" | "compound":
             return max(1.0, min(10.0, 0.02 * window))
     return 1.0
@@ -349,38 +369,3 @@ def _padhye(lossy: float, rtt_s: float) -> float:
     lossy = min(lossy, 0.9)
     waits = _TIMEOUT_S * min(1.0, 3 * math.sqrt(3 * 2 * lossy / 8)) * lossy * (1 + 32 * lossy**2)
     return 1.3 / (rtt_s * math.sqrt(2 * lossy / 3) + waits)
-
-
-def _lives(run: Run, flow: Flow, at_s: float) -> bool:
-    stop_us = run.duration_us if flow.stop_us is None else flow.stop_us
-    return flow.start_us / 1e6 <= at_s < stop_us / 1e6
-
-
-def _udp_rate(run: Run, flow: Flow) -> float:
-    share = 1.0 if flow.on_off is None else flow.on_off.on_us / (flow.on_off.on_us + flow.on_off.off_us)
-    return share * flow.rate_bps / (8 * run.meaning.frame_bytes)
-
-
-def _udp_packets(run: Run, flow: Flow) -> float:
-    stop_us = run.duration_us if flow.stop_us is None else flow.stop_us
-    return _udp_rate(run, flow) * max(0, stop_us - flow.start_us) / 1e6
-
-
-def _web(run: Run, users: Sequence[Flow]) -> tuple[float, float]:
-    """Packets and transfers of web users, who share the path with each other."""
-    packets = transfers = 0.0
-    if not users:
-        return packets, transfers
-    rtt_s, mss = run.meaning.rtt_us / 1e6, run.meaning.mss_bytes
-    fair = run.meaning.bandwidth_bps / (8 * run.meaning.frame_bytes)
-    for flow in users:
-        pages = max(1.0, flow.mean_bytes / mss)
-        # Most pages are smaller than the mean: sizes have a heavy tail.
-        rounds = 2.0 + math.log2(max(1.0, 0.4 * pages / _DEFAULT_INITIAL) + 1)
-        alone_s = flow.think_us / 1e6 + rounds * rtt_s
-        crowded_s = max(alone_s, len(users) * pages / fair)
-        stop_us = run.duration_us if flow.stop_us is None else flow.stop_us
-        time_s = max(0, stop_us - flow.start_us) / 1e6
-        transfers += time_s / math.sqrt(alone_s * crowded_s)
-        packets += time_s / crowded_s * (pages + 0.5)
-    return packets, transfers
