@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
-from longhaul.orchestrator.plan.cost import data_packets, packets_per_second, wall_estimate_s
+from longhaul.orchestrator.plan.cost import data_packets, memory_estimate_mb, packets_per_second, wall_estimate_s
 from longhaul.orchestrator.plan.lint import slow_start_us
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.path_drawing import Drawing, drawing_of
@@ -51,6 +51,7 @@ class Numbers:
     window_us: tuple[int, int]
     kernel: str
     memory_mb: int
+    memory_estimate_mb: float
     wall_s: float
 
 
@@ -149,6 +150,7 @@ def numbers_of(run: Run) -> Numbers:
         window_us=run.window_us,
         kernel=run.kernel,
         memory_mb=run.memory_mb,
+        memory_estimate_mb=round(memory_estimate_mb(run), 1),
         wall_s=wall_estimate_s(run),
     )
 

@@ -35,11 +35,12 @@ const ROWS: readonly (readonly [string, (preview: Preview) => readonly [string, 
   ],
   ["Slow start", ({ numbers }) => [`about ${duration(numbers.slow_start_us * US)}`, "to fill the path"]],
   ["Packets", ({ numbers }) => [count(numbers.data_packets), "at most, per run"]],
+  ["Time per run", ({ numbers }) => [about(numbers.wall_s), `for ${wait(numbers.duration_us * US)}`]],
   [
-    "Time per run",
+    "Memory per run",
     ({ numbers }) => [
-      about(numbers.wall_s),
-      `for ${wait(numbers.duration_us * US)}, in ${digits(numbers.memory_mb)} MB`,
+      `about ${digits(Math.round(numbers.memory_estimate_mb))} MB`,
+      `of a guest of ${digits(numbers.memory_mb)} MB`,
     ],
   ],
   [
