@@ -15,6 +15,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from longhaul.orchestrator.database.migrations.progress import shown
+
 revision = "0005"
 down_revision = "0004"
 
@@ -74,7 +76,7 @@ def _fill() -> None:
         found = f"SELECT value FROM measures WHERE run_id = runs.id AND flow = '' AND measure = '{column}'"  # noqa: S608 (names of columns)
         connection.execute(sa.text(f"UPDATE runs SET {column} = ({found})"))  # noqa: S608
     put = sa.text(f"UPDATE runs SET {', '.join(f'{name} = :{name}' for name in _RUN_COLUMNS)} WHERE id = :id")  # noqa: S608
-    for rows in _batches(connection):
+    for rows in shown(connection, "fields", _batches(connection)):
         connection.execute(put, [{"id": row["id"], **_traits(row)} for row in rows])
     _fill_experiments(connection)
 

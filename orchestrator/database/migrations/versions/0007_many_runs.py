@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
+
+from longhaul.orchestrator.database.migrations.progress import shown
 
 revision = "0007"
 down_revision = "0006"
@@ -85,7 +87,7 @@ def upgrade() -> None:
 def _index(connection: sa.Connection, words: sa.Table, members: sa.Table) -> None:
     """Every word of every run once, and the runs of each."""
     numbers: dict[str, int] = {}
-    for rows in _batches(connection):
+    for rows in shown(connection, "words", _batches(connection)):
         its = {row["id"]: _words(row) for row in rows}
         new = [word for word in dict.fromkeys(word for some in its.values() for word in some) if word not in numbers]
         if new:
@@ -127,11 +129,8 @@ def _batches(connection: sa.Connection) -> Iterator[list[Any]]:
 def _share(connection: sa.Connection, shared: sa.Table) -> None:
     """The programs of every run that has them, and the names of its measures."""
     put = sa.text("UPDATE runs SET identity = :identity, measured = :measured WHERE id = :id")
-    query = sa.text("SELECT run_id AS id, document FROM documents WHERE run_id > :last ORDER BY run_id LIMIT :most")
     known: dict[str, str] = {}
-    last = ""
-    while rows := connection.execute(query, {"last": last, "most": _BATCH}).all():
-        last = rows[-1].id
+    for rows in shown(connection, "texts", _documents(connection)):
         found = {row.id: _shared_texts(json.loads(row.document)) for row in rows}
         keys = {text: _key(text) for texts in found.values() for text in texts.values() if text is not None}
         if new := {key: text for text, key in keys.items() if key not in known}:
@@ -142,6 +141,14 @@ def _share(connection: sa.Connection, shared: sa.Table) -> None:
             for run_id, texts in found.items()
         ]
         connection.execute(put, values)
+
+
+def _documents(connection: sa.Connection) -> Iterator[Sequence[Any]]:
+    query = sa.text("SELECT run_id AS id, document FROM documents WHERE run_id > :last ORDER BY run_id LIMIT :most")
+    last = ""
+    while rows := connection.execute(query, {"last": last, "most": _BATCH}).all():
+        yield rows
+        last = rows[-1].id
 
 
 def _shared_texts(document: Mapping[str, Any]) -> dict[str, str | None]:
