@@ -21,6 +21,7 @@ from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import expand
 from longhaul.orchestrator.spec.yaml_text import Document
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from longhaul.results.plan import Plan
 
 BASE: dict[str, Any] = {
     "experiment": "base",
@@ -411,3 +412,19 @@ def test_a_taker_gets_every_run_in_place_of_the_plan() -> None:
     plan = compile_plan(experiment, take=taken.append)
     assert (plan.runs, tuple(taken)) == ((), whole.runs)
     assert (plan.lint, plan.graph) == (whole.lint, whole.graph)
+
+
+def test_points_of_a_sweep_share_their_equal_parts() -> None:
+    """As objects, so that a large sweep takes less memory; their text is that of runs compiled alone."""
+    swept = BASE | {"sweep": {"path.buffer": ["10 packets", "20 packets", "30 packets"]}}
+    runs = compile_plan(parse_experiment(swept)).runs
+    assert len({id(run.flows) for run in runs}) == len({id(run.sysctls) for run in runs}) == 1
+    alone: list[Run] = []
+    compile_plan(parse_experiment(swept), take=alone.append)
+    assert [json.dumps(run.as_json()) for run in runs] == [json.dumps(run.as_json()) for run in alone]
+
+
+def test_the_parts_of_a_plan_are_its_document() -> None:
+    found = Plan(compile_plan(parse_experiment(BASE | {"repeats": 3})), "sandbox")
+    assert "".join(found.json_parts()) == json.dumps(found.document)
+    assert [run["seed"] for run in found["runs"]] == [run.seed for run in found.runs]
