@@ -4,7 +4,8 @@
     the rest  experiments of 40 runs: 200 names, 25 owners, 12 congestion controls; some runs failed, missed or were cancelled
 
 Every row is the one that the project's own code writes for such a run. A folder has hard links to the files of the real run, so that a
-series is really read from Parquet, and a manifest of its own with the run's id. The same count gives the same rows.
+series is really read from Parquet; every tenth has a manifest of its own with the run's id, and only its series can be read: a file for
+each run would take longer to delete than all measurements. The same count gives the same rows.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ SWEEP = "f" * 16
 RTTS = 200
 # A file has at most 65,000 links on ext4.
 _LINKS = 50_000
+_OWN_MANIFEST = 10
 _OF_EXPERIMENT = 40
 _BATCH = 2000
 _BEGUN = datetime(2025, 1, 1, tzinfo=UTC)
@@ -70,7 +72,7 @@ class _Group:
 
 
 def fill(store: Store, count: int) -> list[str]:
-    """Copy the only run of the store until there are `count`; the ids of the runs that have a trace."""
+    """Copy the only run of the store until there are `count`; the ids of the runs whose series can be read."""
     (model,) = store.list_runs(1)
     document = store.find(model["id"])
     run = store.run_document(model["id"])
@@ -91,10 +93,8 @@ def fill(store: Store, count: int) -> list[str]:
         for begin in range(0, len(rows), _BATCH):
             _write(store, rows[begin : begin + _BATCH], document, numbers, chance)
         _write_experiment(store, group, rows, members, run)
-        for row in rows:
-            if row["status"] in KEPT:
-                links.add(store.directory(row["id"]))
-                made.append(row["id"])
+        kept = [row["id"] for row in rows if row["status"] in KEPT]
+        made += [run_id for run_id in kept if links.add(store.directory(run_id))]
     if store.database.file is None:
         # As PostgreSQL does itself, some time later.
         with store.database.write() as connection:
@@ -110,19 +110,23 @@ class _Links:
         # Its id, which is also the name of its folder, is in it twice: the manifest's own and the document's.
         self._manifest = (model / MANIFEST).read_text().rpartition(', "sha256": ')[0]
 
-    def add(self, folder: Path) -> None:
-        """Another folder."""
+    def add(self, folder: Path) -> bool:
+        """Another folder; whether it has a manifest of its own."""
         self._number += 1
+        own = self._number % _OWN_MANIFEST == 0
         if self._number % _LINKS == 0:
             self._from = self._model.with_name(f"{self._model.name}-{self._number}")
             shutil.copytree(self._model, self._from)
         folder.mkdir(parents=True)
         for file in os.scandir(self._from):
-            if file.name != MANIFEST:
+            if file.name != MANIFEST or not own:
                 os.link(file.path, folder / file.name)
+        if not own:
+            return False
         text = self._manifest.replace(f'"{self._model.name}"', f'"{folder.name}"')
         seal = hashlib.sha256(f"{text}}}".encode()).hexdigest()
         (folder / MANIFEST).write_text(f'{text}, "sha256": "{seal}"}}')
+        return True
 
 
 def _groups(count: int) -> Iterator[_Group]:
