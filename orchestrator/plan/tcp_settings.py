@@ -101,7 +101,7 @@ class Pipe:
     @property
     def datagram_bytes(self) -> int:
         """The memory of one of its packets of UDP, whose content the kernel holds in one piece of a power of two."""
-        return max(self.skb_bytes, 2 ** (self.mtu + _PIECE_BYTES - 1).bit_length() + SKB_BYTES - 2048)
+        return max(self.skb_bytes, (1 << (self.mtu + _PIECE_BYTES - 1).bit_length()) + SKB_BYTES - 2048)
 
     @property
     def write_bytes(self) -> int:
