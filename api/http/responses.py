@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from itertools import chain
 from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
@@ -57,6 +58,8 @@ LastEvent = Annotated[
 ]
 
 
+_PIECE_BYTES = 1 << 16
+
 # POST operations that only read.
 ONLY_READ = ("make_plan", "preview_plan")
 
@@ -89,6 +92,23 @@ def not_changed(current: str | None, asked: str | None, response: Response) -> N
 def rendered(document: object) -> Response:
     """JSON of plain data in the shape that the operation declares; tests check the shape, not each response."""
     return Response(to_json(document), media_type="application/json")
+
+
+def streamed(parts: Iterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
+    """JSON of any length in pieces; an error in the first one still has its status."""
+    pieces = _joined(parts)
+    first = next(pieces, b"")
+    return StreamingResponse(chain((first,), pieces), media_type="application/json", headers=headers)
+
+
+def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
+    piece = bytearray()
+    for part in parts:
+        piece += part
+        if len(piece) >= _PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
 
 
 class EventStream(StreamingResponse):

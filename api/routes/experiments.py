@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
+from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 
 from longhaul.api.auth import Reader, Runner, still_authorised
@@ -33,19 +35,21 @@ from longhaul.api.http.responses import (
     LastEvent,
     not_changed,
     rendered,
+    streamed,
     tag,
 )
 from longhaul.api.http.threads import looks_up, takes_long
 from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
 from longhaul.api.streams.events import stream
-from longhaul.orchestrator.analysis.aggregate import summarise_repeats
+from longhaul.orchestrator.analysis.aggregate import Repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.execution.evaluation import kept_run, readable_all
+from longhaul.orchestrator.execution.evaluation import each_readable, kept_run
 from longhaul.orchestrator.execution.formulas import measured_by
 from longhaul.orchestrator.live.export_run import with_grafana
+from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import Conflict, NotAllowed
 
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
@@ -145,7 +149,12 @@ def delete(key: ExperimentId, lab: TheLab, caller: Runner) -> None:
     lab.experiments.remove(key)
 
 
-@router.get("/{id}/summary", summary="Read the results of an experiment", operation_id="summarise_experiment")
+@router.get(
+    "/{id}/summary",
+    summary="Read the results of an experiment",
+    operation_id="summarise_experiment",
+    response_model=Result,
+)
 @takes_long
 def summary(
     key: ExperimentId,
@@ -153,11 +162,11 @@ def summary(
     caller: Reader,
     response: Response,
     if_none_match: KnownTag = None,
-) -> Result:
+) -> StreamingResponse:
     """The document of `longhaul run --json`: every finished run and the summary over the repeats."""
     row = lab.experiments.get(key)
     not_changed(result_tag(row), if_none_match, response)
-    return Result(**_result(lab, row))
+    return streamed(_result_text(lab, row), response.headers)
 
 
 @router.get(
@@ -183,7 +192,8 @@ def junit(
     """The expectations of its finished runs as tests, for any CI system."""
     row = lab.experiments.get(key)
     not_changed(result_tag(row), if_none_match, response)
-    return Response(junit_xml(_result(lab, row)), media_type="application/xml", headers=dict(response.headers))
+    result = {"experiment": row["name"], "runs": list(_documents(lab, row))}
+    return Response(junit_xml(result), media_type="application/xml", headers=dict(response.headers))
 
 
 @router.get(
@@ -280,14 +290,25 @@ def experiment_document(lab: Lab, row: Row) -> Experiment:
     )
 
 
-def _result(lab: Lab, row: Row) -> dict[str, Any]:
-    documents = readable_all(lab.experiments.documents(row["id"]), lab.store)
-    finished = [document for document in documents if document["status"] != "failed"]
-    return {
-        "experiment": row["name"],
-        "runs": [with_grafana(lab.settings, document) for document in documents],
-        "summary": summarise_repeats(finished, row["aggregate"]),
-    }
+def _documents(lab: Lab, row: Row) -> Iterator[RunDocument]:
+    return each_readable(lab.experiments.each_document(row["id"]), lab.store)
+
+
+def _result_text(lab: Lab, row: Row) -> Iterator[bytes]:
+    """A Result of any number of runs, which are read and forgotten one after the other."""
+    repeats, between = Repeats(), b""
+    yield b'{"experiment":' + to_json(row["name"]) + b',"runs":['
+    for document in _documents(lab, row):
+        if document["status"] != "failed":
+            repeats.add(document)
+        yield between + to_json(with_grafana(lab.settings, document))
+        between = b","
+    yield b'],"summary":['
+    between = b""
+    for found in repeats.summarise(row["aggregate"]):
+        yield between + to_json(found)
+        between = b","
+    yield b"]}"
 
 
 def result_tag(row: Row, *asked: str) -> str | None:

@@ -6,6 +6,8 @@ A single value is its own summary, for which numpy is not loaded.
 from __future__ import annotations
 
 import json
+import math
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from longhaul.orchestrator.analysis.series import Floats
 
+# Phase, flow and name of a measure.
+_Key = tuple[str | None, str | None, str]
 _RESAMPLES = 2000
 _INTERVAL = (2.5, 97.5)
 
@@ -48,17 +52,41 @@ def trimmed_mean(values: Floats) -> Floats:
 AGGREGATES: dict[str, Callable[[Floats], Floats]] = {"mean": _mean, "median": _median, "trimmed_mean": trimmed_mean}
 
 
-def summarise_repeats(documents: Sequence[RunDocument], aggregate: str) -> list[dict[str, Any]]:
+def summarise_repeats(documents: Iterable[RunDocument], aggregate: str) -> list[dict[str, Any]]:
     """The `summary` of a result: every measure of every flow, over the repeats of each point."""
-    rows = []
-    for group in by_point(documents):
-        for phase, flow, measure in measure_keys(group[0]):
-            values = [value for document in group if (value := value_of(document, measure, flow, phase)) is not None]
-            if values:
-                value, low, high = with_interval(values, aggregate)
-                rows.append(
-                    {
-                        "point": group[0]["point"],
+    repeats = Repeats()
+    for document in documents:
+        repeats.add(document)
+    return list(repeats.summarise(aggregate))
+
+
+class Repeats:
+    """The values of many runs, of which each may be forgotten once it is added: those of the measures that the first run of its point has."""
+
+    def __init__(self) -> None:
+        self._points: dict[str, tuple[dict[str, str], tuple[_Key, ...], list[array[float]]]] = {}
+        self._keys: dict[tuple[_Key, ...], tuple[_Key, ...]] = {}
+
+    def add(self, document: RunDocument) -> None:
+        """Take the values of one run."""
+        key = point_key(document["point"])
+        if key not in self._points:
+            # Nearly all points have the same measures.
+            keys = tuple(measure_keys(document))
+            self._points[key] = (dict(document["point"]), self._keys.setdefault(keys, keys), [])
+        _, keys, runs = self._points[key]
+        found = (value_of(document, measure, flow, phase) for phase, flow, measure in keys)
+        runs.append(array("d", (math.nan if value is None else value for value in found)))
+
+    def summarise(self, aggregate: str) -> Iterator[dict[str, Any]]:
+        """The rows of the summary."""
+        for point, keys, runs in self._points.values():
+            for place, (phase, flow, measure) in enumerate(keys):
+                values = [run[place] for run in runs if not math.isnan(run[place])]
+                if values:
+                    value, low, high = with_interval(values, aggregate)
+                    yield {
+                        "point": point,
                         **({} if phase is None else {"phase": phase}),
                         "flow": flow,
                         "measure": key_of(measure, flow),
@@ -68,8 +96,6 @@ def summarise_repeats(documents: Sequence[RunDocument], aggregate: str) -> list[
                         "n": len(values),
                         "aggregate": aggregate,
                     }
-                )
-    return rows
 
 
 def with_interval(values: Floats | Sequence[float], aggregate: str) -> tuple[float, float, float]:

@@ -8,7 +8,7 @@ An experiment counts its runs as each reaches its end (outcomes.py); the last on
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ from longhaul.orchestrator.system.errors import Conflict, NotFound
 
 Row = dict[str, Any]
 ALL = Filter()
+# How many documents are read at a time.
+_DOCUMENTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +168,26 @@ class Experiments:
 
     def documents(self, experiment: str) -> list[RunDocument]:
         """The results of its finished runs, in its order; failed ones have their error."""
+        return list(self.each_document(experiment))
+
+    def each_document(self, experiment: str) -> Iterator[RunDocument]:
+        """The same one after the other: those of a large sweep do not fit in memory at once."""
         query = (
-            select(DOCUMENTS.c.document, EXPERIMENT_RUNS.c.cached)
+            select(DOCUMENTS.c.document, EXPERIMENT_RUNS.c.cached, EXPERIMENT_RUNS.c.position)
             .join(DOCUMENTS, DOCUMENTS.c.run_id == EXPERIMENT_RUNS.c.run_id)
             .join(RUNS, RUNS.c.id == EXPERIMENT_RUNS.c.run_id)
             .where(EXPERIMENT_RUNS.c.experiment_id == experiment, RUNS.c.status.in_((*KEPT, "failed")))
             .order_by(EXPERIMENT_RUNS.c.position)
+            .limit(_DOCUMENTS)
         )
-        with self._database.read() as connection:
-            return [json.loads(row.document) | {"cached": row.cached} for row in connection.execute(query)]
+        last = -1
+        while True:
+            with self._database.read() as connection:
+                rows = connection.execute(query.where(EXPERIMENT_RUNS.c.position > last)).all()
+            if not rows:
+                return
+            last = rows[-1].position
+            yield from (json.loads(row.document) | {"cached": row.cached} for row in rows)
 
     def live_on(self, backend: str) -> list[str]:
         """Unfinished experiments on a backend."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,18 +99,21 @@ def readable(document: RunDocument, store: Store) -> RunDocument:
     return document | {"caveat": caveat}
 
 
-def readable_all(documents: Sequence[RunDocument], store: Store) -> list[RunDocument]:
+def readable_all(documents: Iterable[RunDocument], store: Store) -> list[RunDocument]:
     """The documents of an experiment by today's formulas, so that an old baseline is computed like the result that it is compared with."""
-    found = []
+    return list(each_readable(documents, store))
+
+
+def each_readable(documents: Iterable[RunDocument], store: Store) -> Iterator[RunDocument]:
+    """The same one after the other."""
     for document in documents:
         if document["status"] == "failed" or not store.is_kept(document["run"]):
-            found.append(document)
+            yield document
             continue
         try:
-            found.append(readable(document | {"cached": False}, store) | {"cached": document.get("cached", False)})
+            yield readable(document | {"cached": False}, store) | {"cached": document.get("cached", False)}
         except RunDamaged as error:
-            found.append(document | {"caveat": f"measured by earlier formulas: {error.what}"})
-    return found
+            yield document | {"caveat": f"measured by earlier formulas: {error.what}"}
 
 
 def kept_run(key: str, store: Store) -> tuple[RunDocument, Run, Trace]:

@@ -256,3 +256,13 @@ def test_a_wanted_run_takes_no_more_memory_than_its_row() -> None:
     tracemalloc.stop()
     assert each < 2000 < len(json.dumps(one))
     assert [one.run["seed"] for one in wanted] == list(range(200))
+
+
+def test_the_documents_of_a_large_sweep_come_in_order(lab: Lab) -> None:
+    runs = [f"{number * 7919 % 1009:020x}" for number in range(450)]
+    lab.submit("e", runs)
+    for run in sorted(runs):
+        lab.keep(run)
+    found = [document["run"] for document in lab.experiments.each_document("e")]
+    assert found == runs
+    assert [document["run"] for document in lab.experiments.documents("e")] == runs
