@@ -38,7 +38,9 @@ from tests.support.parts import DaskScheduler, DaskWorker, Part
 from tests.support.waiting import wait_for
 
 # A run of some seconds, so that there is time to interfere.
-LONG = ("path.bandwidth=100 Mbit/s", "duration=150 s", "sample=10 ms")
+LONG = ("path.bandwidth=100 Mbit/s", "duration=250 s", "sample=10 ms")
+# A run that never ends by itself.
+ENDLESS = ("path.bandwidth=1 Gbit/s", "duration=1000 s", "sample=10 ms")
 
 Row = dict[str, Any]
 
@@ -192,7 +194,7 @@ def test_a_worker_killed_mid_run_costs_only_its_current_runs(lab: Lab) -> None:
 def test_a_run_that_takes_every_worker_with_it_fails_as_lost(lab: Lab) -> None:
     worker = lab.worker()
     with lab.dispatching():
-        experiment = lab.submit(*LONG)
+        experiment = lab.submit(*ENDLESS)
         for life in range(5):
             lab.wait_for_attempt(experiment, life + 1)
             lab.wait_for_progress(experiment, len(lab.events(experiment, "run.progress")) + 1)
@@ -206,7 +208,7 @@ def test_a_run_that_takes_every_worker_with_it_fails_as_lost(lab: Lab) -> None:
 def test_cancelling_ends_the_guest_at_once(lab: Lab) -> None:
     lab.worker()
     with lab.dispatching():
-        experiment = lab.submit("path.bandwidth=1 Gbit/s", "duration=1000 s", "sample=10 ms")
+        experiment = lab.submit(*ENDLESS)
         lab.wait_for_progress(experiment)
         assert lab.guests()
         lab.experiments.cancel(experiment)
