@@ -27,7 +27,7 @@ C_SOURCES := $(wildcard orchestrator/agent/*.[ch] orchestrator/agent/*/*.[ch] te
 WEB := dashboards/web
 # make test: stages that assert no times run three at a time, the longest first; where one waits, another has its processor. The
 # next run alone, because a page waits for its own drawing and real time runs on. Stand-in hosts leave a processor idle half of the
-# time: stages that only compute run beside them, and yield to them.
+# time: stages that only compute run beside them, two at a time, and yield to them.
 PARALLEL := $(addprefix test-,guest api containers service live mininet-virtual)
 ALONE := $(addprefix test-,browser mininet-real)
 BESIDE_HOSTS := check $(addprefix test-,unit contract stock-kernel packaging)
@@ -166,7 +166,7 @@ test: packages ## everything CI runs
 	@$(MAKE) --no-print-directory agent kernels
 	@$(call stages-at-once,3,$(PARALLEL))
 	@for stage in $(ALONE); do $(MAKE) --no-print-directory $$stage || exit; done
-	@($(call stages-at-once,1,$(BESIDE_HOSTS),nice -n 10)) & beside=$$!; $(MAKE) --no-print-directory test-hosts; hosts=$$?; wait $$beside && exit $$hosts
+	@($(call stages-at-once,2,$(BESIDE_HOSTS),nice -n 10)) & beside=$$!; $(MAKE) --no-print-directory test-hosts; hosts=$$?; wait $$beside && exit $$hosts
 
 test-packages: #- install missing system packages for every stage of make test
 	@./setup.sh tests check stock containers service live browser hosts
