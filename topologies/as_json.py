@@ -84,4 +84,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    PROBLEM = None
+    try:
+        main()
+    except MemoryError:
+        # A traceback holds what has filled the memory, so that none is left to print it.
+        PROBLEM = "MemoryError: it needs more memory than it may have"
+    sys.exit(PROBLEM)
