@@ -30,6 +30,7 @@ from longhaul.orchestrator.system.units import (
     parse_duration,
     parse_multiple,
     parse_packets,
+    parse_packets_or_size,
     parse_rate,
     parse_share,
     parse_size,
@@ -209,7 +210,7 @@ class _Reading:
             parse_rate(numbers.bandwidth) if numbers.bandwidth is not None else there.rate_bps,
             queue=queue,
             ecn=bool(path.ecn),
-            mark_at_bytes=_threshold_bytes(self._marks.get(forward) or path.mark_at or "0 B", self._frame_bytes),
+            mark_at_bytes=parse_packets_or_size(self._marks.get(forward) or path.mark_at or "0 B", self._frame_bytes),
             dual=_dual_queue(self._duals.get(forward) or path.dualpi2 or DualPI2()) if queue == DUALPI2 else None,
             medium=there.medium,
         )
@@ -277,14 +278,6 @@ def _merged(before: LinkNumbers | None, new: LinkNumbers) -> LinkNumbers:
     # A new value replaces its alternative.
     replaced = {other: None for name, other in _ALTERNATIVES.items() if name in written}
     return (before or LinkNumbers()).model_copy(update=written | replaced)
-
-
-def _threshold_bytes(text: str, frame_bytes: int) -> int:
-    """The waiting bytes from which a step queue marks."""
-    try:
-        return parse_packets(text) * frame_bytes
-    except ValueError:
-        return parse_size(text)
 
 
 def resolve_buffer(text: str, rate_bps: int, rtt_us: int, frame_bytes: int, subject: str = "path") -> Buffer:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from longhaul.orchestrator.plan.qdiscs import SKB_BYTES
 from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.system.errors import PlanError
-from longhaul.orchestrator.system.units import parse_packets, parse_size
+from longhaul.orchestrator.system.units import parse_packets_or_size
 
 # The kernel keeps socket buffers in an int, to which the last packet is added before the comparison: so 16 MB less.
 MOST_BUFFER_BYTES = 2**31 - 2**24
@@ -140,10 +140,7 @@ class Pipe:
 
 def window_bytes(flow: str, written: str, segment: int) -> int:
     """A window of an experiment in bytes, for segments of this size; PlanError if no receiver can limit its sender to it."""
-    try:
-        window = parse_packets(written) * segment
-    except ValueError:
-        window = parse_size(written)
+    window = parse_packets_or_size(written, segment)
     least = max(segment, _LEAST_WINDOW_BYTES)
     if window < least:
         what = f"{written} is {window} bytes, and the kernel limits no sender to less than {least}"

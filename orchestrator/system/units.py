@@ -85,6 +85,14 @@ def parse_packets(text: str) -> int:
     return _parse(text, "number of packets", {"packets": Fraction(1)}, {"packet": "packets"}, "1 packet")
 
 
+def parse_packets_or_size(text: str, packet_bytes: int) -> int:
+    """'20 packets' of this size, or '2 KB', in bytes."""
+    try:
+        return parse_packets(text) * packet_bytes
+    except ValueError:
+        return parse_size(text)
+
+
 def parse_multiple(text: str, unit: str) -> Fraction | None:
     """'0.5 BDP' with unit 'BDP' -> 1/2; None when the text is of another unit."""
     number, written = split_quantity(text)
