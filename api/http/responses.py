@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from itertools import chain
 from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
@@ -13,6 +12,7 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from longhaul.api.http.limits import Streams
+from longhaul.api.http.threads import in_long_thread
 from longhaul.api.schemas.experiments import LIVE as LIVE
 from longhaul.api.schemas.experiments import ROOT as ROOT
 
@@ -95,10 +95,15 @@ def rendered(document: object) -> Response:
 
 
 def streamed(parts: Iterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
-    """JSON of any length in pieces; an error in the first one still has its status."""
+    """JSON of any length in pieces, made in the threads for long work; an error in the first one still has its status."""
     pieces = _joined(parts)
-    first = next(pieces, b"")
-    return StreamingResponse(chain((first,), pieces), media_type="application/json", headers=headers)
+    return StreamingResponse(_sent(next(pieces), pieces), media_type="application/json", headers=headers)
+
+
+async def _sent(first: bytes, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    while piece := await in_long_thread(next, pieces, b""):
+        yield piece
 
 
 def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
