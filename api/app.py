@@ -85,7 +85,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
     app.state.hub = Hub(lab.events, lambda error: outward.text(str(outward.error(error))))
     app.state.streams = Streams(lab.settings.most_streams)
     app.state.watchers = Watchers(lab)
-    app.state.door = Door(lab.access)
+    app.state.door = Door(lab)
     app.state.gauges = Gauges()
     app.state.page = built
     errors.install(app)

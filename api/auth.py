@@ -9,21 +9,22 @@ received at login, so it is not stored.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import hmac
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from longhaul.orchestrator.database.access import Access, Caller
+from longhaul.api.http.threads import look_up
+from longhaul.api.lab import Lab
+from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.system.errors import AuthError, NotAllowed, RecordUnreachable
 
 SESSION_COOKIE = "longhaul_session"
@@ -41,19 +42,20 @@ _cookie = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The s
 
 
 class Door:
-    """Looks callers up and caches them briefly, since a page sends many requests at once."""
+    """Looks callers up and caches them briefly, since a page sends many requests at once; these share one look-up."""
 
-    def __init__(self, access: Access) -> None:
-        self.access = access
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
         self._known: dict[str, tuple[float, Caller]] = {}
+        self._asked: dict[str, asyncio.Task[Caller]] = {}
 
     async def by_token(self, token: str) -> Caller:
         """The caller with this token."""
-        return await self._remembered(_TOKEN + token, partial(self.access.caller, token))
+        return await self._remembered(_TOKEN + token, lambda lab: lab.access.caller(token))
 
     async def by_session(self, session: str) -> Caller:
         """The caller with this session."""
-        return await self._remembered(_SESSION + session, partial(self.access.session_caller, session))
+        return await self._remembered(_SESSION + session, lambda lab: lab.access.session_caller(session))
 
     def was_valid(self, credential: str) -> bool:
         """Whether this token or session was valid when it was last looked up."""
@@ -63,13 +65,20 @@ class Door:
         """Empty the cache, because something was revoked."""
         self._known.clear()
 
-    async def _remembered(self, secret: str, look_up: Callable[[], Caller]) -> Caller:
+    async def _remembered(self, secret: str, question: Callable[[Lab], Caller]) -> Caller:
         key = _key(secret)
         believed_until_s, caller = self._known.get(key, (0.0, None))
         if caller is not None and believed_until_s > time.monotonic():
             return caller
+        if (asked := self._asked.get(key)) is None:
+            asked = self._asked[key] = asyncio.create_task(self._look_up(key, question))
+            asked.add_done_callback(lambda _: self._asked.pop(key))
+        # A caller that gives up does not end the look-up of the others.
+        return await asyncio.shield(asked)
+
+    async def _look_up(self, key: str, question: Callable[[Lab], Caller]) -> Caller:
         try:
-            caller = await run_in_threadpool(look_up)
+            caller = await look_up(self._lab, question)
         except AuthError:
             self._known.pop(key, None)
             raise

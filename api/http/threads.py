@@ -58,15 +58,20 @@ def takes_long(endpoint: Callable[_Asked, _Answer]) -> Callable[_Asked, Coroutin
     return in_a_long_thread
 
 
+async def look_up(lab: Lab, question: Callable[[Lab], _Answer]) -> _Answer:
+    """The answer of the lab: in the event loop if its database is a file, otherwise in a thread."""
+    if lab.store.database.file is not None:
+        with contextlib.suppress(RecordUnreachable):
+            return question(lab.at_once)
+    return await run_in_threadpool(question, lab)
+
+
 def looks_up(endpoint: Callable[..., _Answer]) -> Callable[..., Coroutine[Any, Any, _Answer]]:
-    """The same endpoint: in the event loop if the lab's database is a file, otherwise in a thread."""
+    """The same endpoint, as such a look-up."""
 
     @wraps(endpoint)
     async def at_once_or_in_a_thread(*, lab: Lab, **named: Any) -> _Answer:
-        if lab.store.database.file is not None:
-            with contextlib.suppress(RecordUnreachable):
-                return endpoint(lab=lab.at_once, **named)
-        return await run_in_threadpool(endpoint, lab=lab, **named)
+        return await look_up(lab, lambda asked: endpoint(lab=asked, **named))
 
     return at_once_or_in_a_thread
 

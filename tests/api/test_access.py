@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
 
+from longhaul.api.auth import Door
 from longhaul.api.http.request_body import Reading
+from longhaul.api.lab import Lab
+from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.system.errors import AuthError
+from longhaul.orchestrator.system.settings import load_settings
 from tests.api.hostile import PROBLEM
 from tests.support.operations import Operation, ids_of, operations, the_app
 from tests.support.service import ROOT, SCOPES, Service, served
@@ -282,3 +291,37 @@ def test_made_up_sessions_are_401(service: Service) -> None:
     for made_up in ("", "x", "x" * 43, "%00", "' OR 1=1 --"):
         with service.client(None, cookies={"longhaul_session": made_up}) as page:
             assert page.get(f"{ROOT}/runs").status_code == 401
+
+
+@pytest.mark.parametrize("in_file", [True, False], ids=["in the event loop", "in a thread"])
+def test_requests_at_once_share_one_look_up_of_their_token(
+    in_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(replace(load_settings(), home=tmp_path))
+    if not in_file:
+        # As with a database server, whose look-ups run in threads.
+        monkeypatch.setattr(type(lab.store.database), "file", None)
+    token, _ = lab.access.add_token("one", "read")
+    looked_up: list[str] = []
+
+    def noted(find: Callable[[str], Caller], token: str) -> Caller:
+        looked_up.append(token)
+        return find(token)
+
+    for opened in (lab, lab.at_once):
+        monkeypatch.setattr(opened.access, "caller", partial(noted, opened.access.caller))
+
+    async def ask(token: str) -> list[Caller | BaseException]:
+        door = Door(lab)
+        asked = [asyncio.create_task(door.by_token(token)) for _ in range(20)]
+        await asyncio.sleep(0)
+        # The first caller gives up; the others get their answer.
+        asked[0].cancel()
+        return (await asyncio.gather(*asked, return_exceptions=True))[1:]
+
+    assert {found.name for found in asyncio.run(ask(token)) if isinstance(found, Caller)} == {"one"}
+    assert looked_up == [token]
+    refused = asyncio.run(ask(token[:-1] + ("x" if token[-1] != "x" else "y")))
+    assert len(refused) == 19 and all(isinstance(error, AuthError) for error in refused)
+    assert len(looked_up) == 2
+    lab.close()
