@@ -62,10 +62,6 @@ COMMANDS = {
 }
 
 
-# The number of new objects before Python's garbage collector runs, which would slow down every short command.
-_COLLECT_AFTER = 50_000
-
-
 class _Commands(UserDict[str, Any]):
     """The commands by name; a command's module is imported on first use."""
 
@@ -128,7 +124,6 @@ def _options(shown: VersionOption = False) -> None:
 def main() -> None:
     """The entry point."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    gc.set_threshold(_COLLECT_AFTER)
     # A process that ends need not look for garbage.
     atexit.register(gc.freeze)
     try:

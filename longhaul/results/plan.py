@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +83,8 @@ class Plan(Documented):
         return f"<Plan {self.experiment}: {count} run{'' if count == 1 else 's'}, about {self.wall_s:.3g} s>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from longhaul.results.html import image_html
 
         return image_html(self._svg().encode(), f"Topology of {self.experiment}") + f"<pre>{escape(str(self))}</pre>"

@@ -28,7 +28,7 @@ from longhaul.orchestrator.backends.guest_parts import missing_parts
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.backends.stalls import Stall
-from longhaul.orchestrator.kernels.build import own_module
+from longhaul.orchestrator.kernels.built_kernels import checked_program, manifest_of
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
@@ -90,9 +90,8 @@ class Guests:
 
     def identity(self, run: Run) -> dict[str, str]:
         """Hashes of the kernel, the agent and the modules that this run loads."""
-        manifest = json.loads((self._settings.kernel(run.kernel) / "manifest.json").read_text())
         return {
-            "kernel": manifest["hash"],
+            "kernel": manifest_of(self._settings.kernel(run.kernel))["hash"],
             "agent": self.hash(self.agent),
             **{module.name: self.hash(self._module_file(run, module)) for module in self._loaded(run)},
         }
@@ -162,7 +161,7 @@ class Guests:
         """A guest whose root is `directory`/guest, under its guard, and confined if a fence is given."""
         guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
         command = [
-            str(self._checked_kernel(kernel)),
+            str(checked_program(self._settings, kernel)),
             f"mem={memory_mb}M",
             "root=/dev/root",
             "rootfstype=hostfs",
@@ -236,13 +235,16 @@ class Guests:
 
     def _note_kernel(self, run: Run, directory: Path) -> None:
         """The parts of a kernel with a name belong to the facts of a run."""
-        parts = json.loads((self._settings.kernel(run.kernel) / "manifest.json").read_text()).get("parts")
+        parts = manifest_of(self._settings.kernel(run.kernel)).get("parts")
         if parts is not None and (directory / "facts.json").is_file():
             facts = json.loads((directory / "facts.json").read_text())
             (directory / "facts.json").write_text(json.dumps(facts | {"kernel_parts": parts}))
 
     def _module_file(self, run: Run, module: Module) -> Path:
         if module.source:
+            # Loaded for user-supplied modules alone, as it takes as long as starting a guest.
+            from longhaul.orchestrator.kernels.build import own_module
+
             key = (run.kernel, module.source, module.name)
             with self._building:
                 if key not in self._user_modules:
@@ -250,16 +252,6 @@ class Guests:
             return self._user_modules[key]
         ours = self._settings.modules(run.kernel) / f"{module.name}.ko"
         return ours if ours.is_file() else self._settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"
-
-    def _checked_kernel(self, version: str) -> Path:
-        """The program of a guest kernel, which has the content that its manifest names: a run's id says which kernel it had."""
-        folder = self._settings.kernel(version).resolve()
-        pinned = json.loads((folder / "manifest.json").read_text())["files"]["linux"]
-        if (found := self.hash(folder / "linux")) != pinned:
-            what = f"{folder}/linux has the hash {found[:12]}, not {pinned[:12]} as its manifest says"
-            hint = f"delete that folder, and run `longhaul kernel build {version}`"
-            raise BackendError("starting", f"kernel {version}", what, hint)
-        return folder / "linux"
 
     def hash(self, file: Path) -> str:
         """The SHA-256 of a file, as 64 hexadecimal digits."""

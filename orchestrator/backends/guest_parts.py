@@ -6,10 +6,8 @@ import os
 import platform
 from pathlib import Path
 
-from longhaul.orchestrator.kernels.build import known_kernels
-from longhaul.orchestrator.kernels.named_kernels import names
-from longhaul.orchestrator.kernels.prebuilt import provide_agent, provide_kernel
 from longhaul.orchestrator.system.errors import BackendError, nearest
+from longhaul.orchestrator.system.installation import PREBUILT
 from longhaul.orchestrator.system.settings import Settings
 
 _NO_PROCESSOR = (
@@ -19,10 +17,22 @@ _NO_PROCESSOR = (
 
 
 def _kernel_remedy(settings: Settings, kernel: str) -> str:
+    from longhaul.orchestrator.kernels.build import known_kernels
+    from longhaul.orchestrator.kernels.named_kernels import names
+
     known = [*known_kernels(), *names(settings)]
     if kernel in known:
         return f"run `longhaul kernel build {kernel}`"
     return f"add one with this name (`longhaul kernel add --help`); known: {', '.join(known)}{nearest(kernel, known)}"
+
+
+def _provide(settings: Settings, kernel: str) -> None:
+    """Install the release's parts, if this installation has any."""
+    if PREBUILT.is_dir():
+        from longhaul.orchestrator.kernels.prebuilt import provide_agent, provide_kernel
+
+        provide_agent(settings)
+        provide_kernel(settings, kernel)
 
 
 def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[str, str]]:
@@ -31,8 +41,7 @@ def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[st
     if platform.machine() != "x86_64":
         return [_NO_PROCESSOR]
     try:
-        provide_agent(settings)
-        provide_kernel(settings, kernel)
+        _provide(settings, kernel)
     except BackendError as error:
         return [(f"the release's {error.subject} ({error.what})", error.hint)]
     except PermissionError as error:

@@ -17,6 +17,7 @@ from longhaul.orchestrator.kernels.build_user_modules import (
     missing_headers,
     rename_object,
 )
+from longhaul.orchestrator.kernels.built_kernels import is_sent, manifest_of
 from longhaul.orchestrator.kernels.prebuilt import (
     find_parts,
     install_kernel,
@@ -92,7 +93,7 @@ def build_modules(version: str) -> str:
     """The folder of the project's modules for that kernel in the cache, installed or built if it is missing."""
     settings = load_settings()
     kernel = settings.kernel(version)
-    if named_kernels.is_sent(kernel):
+    if is_sent(kernel):
         build_trees.build_modules(settings, version)
         return str(settings.modules(version).resolve())
     if kernel.is_dir() and not has_headers(kernel):
@@ -241,7 +242,7 @@ def _row(settings: Settings, version: str, parts: list[str]) -> dict[str, Any]:
     folder = settings.kernel(version)
     row: dict[str, Any] = {"version": version, "built": (folder / "manifest.json").is_file(), "parts": parts}
     if row["built"]:
-        found = json.loads((folder / "manifest.json").read_text())
+        found = manifest_of(folder)
         row |= {"directory": str(folder.resolve()), "kernelrelease": found["kernelrelease"], "hash": found["hash"]}
         # Patches about speed that did not apply.
         row["without"] = found.get("without") or found.get("parts", {}).get("without", [])

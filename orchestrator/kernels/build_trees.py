@@ -19,12 +19,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from longhaul.orchestrator.kernels.build_user_modules import build_confined_modules
+from longhaul.orchestrator.kernels.built_kernels import is_sent
 from longhaul.orchestrator.kernels.named_kernels import (
     NamedKernel,
     apply_patches,
     find,
     folder_of_names,
-    is_sent,
     names,
     read_source,
     row_of,

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longhaul.orchestrator.kernels.named_kernels import is_sent
+from longhaul.orchestrator.kernels.built_kernels import is_sent
 from longhaul.orchestrator.kernels.renamed_objects import VERSION, renamed
 from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.system.confinement import Limits, View, confined

@@ -281,14 +281,6 @@ def config_lines(config: Sequence[str]) -> tuple[str, ...]:
     return lines
 
 
-def is_sent(folder: Path) -> bool:
-    """Whether the built kernel in a folder of the cache was sent by an admin: its guests are confined."""
-    try:
-        return bool(json.loads((folder / "manifest.json").read_text()).get("sent"))
-    except FileNotFoundError:
-        return False
-
-
 def _config_line(line: str) -> str:
     """A line of configuration as Kconfig writes it."""
     if match := _CONFIG_LINE.fullmatch(line.strip()):
