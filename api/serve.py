@@ -33,6 +33,7 @@ from longhaul.orchestrator.execution.kernel_builder import keep_building
 from longhaul.orchestrator.system.errors import PlanError, ResultsError
 from longhaul.orchestrator.system.locks import owned
 from longhaul.orchestrator.system.logs import log_as_json
+from longhaul.orchestrator.system.process import keep_freed_memory
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from longhaul.orchestrator.system.supervise import Stop, keep_going
 
@@ -85,6 +86,7 @@ def _only_service(settings: Settings, held: contextlib.ExitStack) -> Callable[[s
 
 
 def _serve(bound: socket.socket, settings: Settings) -> int:
+    keep_freed_memory()
     app = create_app(settings)
     log_as_json()
     logging.getLogger("alembic").setLevel(logging.WARNING)

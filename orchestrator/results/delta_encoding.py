@@ -22,7 +22,7 @@ Numbers = NDArray[Any]
 Bytes = NDArray[np.uint8]
 
 # Differences of a block share their least value, those of a group share their width.
-_BLOCK, _GROUP = 2048, 32
+_BLOCK, _GROUP = 8192, 32
 _GROUPS = _BLOCK // _GROUP
 _WIDTHS = np.array([0, 1, 2, 4, 8, 16, 32, 64])
 _GREATEST = np.array([(1 << int(width)) - 1 for width in _WIDTHS], np.uint64)
@@ -178,11 +178,11 @@ def decode_deltas(data: Bytes, count: int, dtype: np.dtype[Any]) -> Numbers:
 
 
 def _unpack(packed: Bytes, width: int, words: np.dtype[Any]) -> Numbers:
-    """Numbers of this width, eight of which fill `width` bytes."""
+    """Numbers of this width, eight of which fill `width` bytes: as words, or of a narrower type that needs no conversion here."""
     if width in (8, 16, 32, 64):
-        return packed.view(f"<u{width // 8}").astype(words)
+        return packed.view(f"<u{width // 8}")
     if width in _IN_A_BYTE:
-        return _IN_A_BYTE[width].astype(words).take(packed, axis=0).reshape(-1)
+        return _IN_A_BYTE[width].take(packed, axis=0).reshape(-1)
     eights = len(packed) // width
     if width % 8 == 0:
         every = np.zeros((8 * eights, words.itemsize), np.uint8)
@@ -227,7 +227,7 @@ def decode_runs(data: Bytes, width: int, count: int) -> NDArray[np.uint32]:
                 eights = -(-here // 8)
                 whole = np.zeros(eights * width, np.uint8)
                 whole[: min(len(packed), len(whole))] = packed[: len(whole)]
-                part = _unpack(whole, width, np.dtype(np.uint32))[:here]
+                part = _unpack(whole, width, np.dtype(np.uint32))[:here].astype(np.uint32, copy=False)
         else:
             if position + size > len(data):
                 raise EncodingError("its numbers are cut off")

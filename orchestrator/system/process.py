@@ -23,11 +23,23 @@ _ANSWER_S = 30
 # Of a program's last line in an error.
 _LONGEST_LINE = 300
 _PR_SET_CHILD_SUBREAPER = 36
+# Of mallopt(3): blocks up to the largest size that glibc allows lie in a heap, and freed memory at the end of one is not given back.
+_M_MMAP_THRESHOLD, _LARGEST_BLOCK = -3, 32 * 2**20
+_M_TRIM_THRESHOLD, _KEPT_BYTES = -1, 64 * 2**20
 # Starts a program that ends with this process.
 _DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
 # A program that ended: its code, output and messages.
 Ended = subprocess.CompletedProcess[bytes]
+
+
+def keep_freed_memory() -> None:
+    """Keep some memory that this process frees: a reader of long series needs megabytes again at once, and Linux clears each page of new memory."""
+    # Other C libraries than glibc have no such setting.
+    with contextlib.suppress(AttributeError):
+        set_option = ctypes.CDLL(None).mallopt
+        set_option(_M_MMAP_THRESHOLD, _LARGEST_BLOCK)
+        set_option(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
 def run_program(

@@ -14,6 +14,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.kept_series import kept_timeline
 from longhaul.orchestrator.analysis.thinning import thin
 from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.process import keep_freed_memory
 from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.cases import Bench, Row
 from tests.bench.longhaul_side import run_longhaul
@@ -31,6 +32,8 @@ _READERS, _READERS_MOST_MS = 20, 80.0
 
 def series(bench: Bench) -> Iterator[Row]:
     """Thinning, one series of a kept run, and 20 readers at once, without the service."""
+    # As the service does.
+    keep_freed_memory()
     yield thinning(bench.repeats)
     duration_s = 10 if bench.quick else 30
     run = run_longhaul(_DEMO | {"duration": f"{duration_s} s"}, bench.home).run
