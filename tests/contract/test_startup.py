@@ -95,3 +95,34 @@ def test_a_database_is_closed_at_the_end(tmp_path: Path) -> None:
     done = longhaul_anew("list", "runs", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "no runs yet\n")
     assert {file.name for file in tmp_path.iterdir()} == {"catalogue.lock", "catalogue.sqlite"}
+
+
+@pytest.mark.parametrize("code", [0, 4])
+@pytest.mark.parametrize("waiting", [False, True], ids=["alone", "with a thread at work"])
+def test_a_quick_end_loses_nothing(code: int, waiting: bool) -> None:
+    """What is printed, what was to happen at the end, and the work of other threads."""
+    program = (
+        "import atexit, sys, threading, time\n"
+        "import longhaul.__main__ as command, longhaul.cli.main\n"
+        "def work():\n    time.sleep(0.2)\n    print('work')\n"
+        "def begin():\n"
+        "    atexit.register(print, 'end')\n"
+        f"    if {waiting}:\n        threading.Thread(target=work).start()\n"
+        "    sys.stdout.write('out ' * 50_000 + '\\n')\n"
+        "    sys.stderr.write('err')\n"
+        f"    sys.exit({code})\n"
+        "longhaul.cli.main.main = begin\n"
+        "sys.argv = ['longhaul', 'x']\n"
+        "command.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, "err")
+    assert done.stdout.split() == ["out"] * 50_000 + ["work"] * waiting + ["end"]
+
+
+def test_a_quick_end_reports_output_that_cannot_be_written() -> None:
+    program = [sys.executable, "-m", "longhaul", "--version"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    assert "standard output: No space left on device" in done.stderr
