@@ -18,7 +18,7 @@ from longhaul.api.auth import Door
 from longhaul.api.http.limits import Streams
 from longhaul.api.http.middleware import Requests
 from longhaul.api.http.responses import ROOT, NotChanged
-from longhaul.api.http.threads import let_few_look_up
+from longhaul.api.http.threads import let_few_look_up, look_up
 from longhaul.api.lab import Lab
 from longhaul.api.metrics import Gauges
 from longhaul.api.openapi.document import reference
@@ -85,7 +85,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
     app.state.hub = Hub(lab.events, lambda error: outward.text(str(outward.error(error))))
     app.state.streams = Streams(lab.settings.most_streams)
     app.state.watchers = Watchers(lab)
-    app.state.door = Door(lab)
+    app.state.door = Door(partial(look_up, lab))
     app.state.gauges = Gauges()
     app.state.page = built
     errors.install(app)

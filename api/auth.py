@@ -22,7 +22,6 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from longhaul.api.http.threads import look_up
 from longhaul.api.lab import Lab
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.system.errors import AuthError, NotAllowed, RecordUnreachable
@@ -41,11 +40,15 @@ _bearer = HTTPBearer(auto_error=False, description="A token from `longhaul token
 _cookie = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The session of a web page (POST /session).")
 
 
+# A question to a lab.
+_Question = Callable[[Lab], Caller]
+
+
 class Door:
     """Looks callers up and caches them briefly, since a page sends many requests at once; these share one look-up."""
 
-    def __init__(self, lab: Lab) -> None:
-        self._lab = lab
+    def __init__(self, look_up: Callable[[_Question], Awaitable[Caller]]) -> None:
+        self._look_up = look_up
         self._known: dict[str, tuple[float, Caller]] = {}
         self._asked: dict[str, asyncio.Task[Caller]] = {}
 
@@ -65,20 +68,20 @@ class Door:
         """Empty the cache, because something was revoked."""
         self._known.clear()
 
-    async def _remembered(self, secret: str, question: Callable[[Lab], Caller]) -> Caller:
+    async def _remembered(self, secret: str, question: _Question) -> Caller:
         key = _key(secret)
         believed_until_s, caller = self._known.get(key, (0.0, None))
         if caller is not None and believed_until_s > time.monotonic():
             return caller
         if (asked := self._asked.get(key)) is None:
-            asked = self._asked[key] = asyncio.create_task(self._look_up(key, question))
+            asked = self._asked[key] = asyncio.create_task(self._found(key, question))
             asked.add_done_callback(lambda _: self._asked.pop(key))
         # A caller that gives up does not end the look-up of the others.
         return await asyncio.shield(asked)
 
-    async def _look_up(self, key: str, question: Callable[[Lab], Caller]) -> Caller:
+    async def _found(self, key: str, question: _Question) -> Caller:
         try:
-            caller = await look_up(self._lab, question)
+            caller = await self._look_up(question)
         except AuthError:
             self._known.pop(key, None)
             raise

@@ -4,8 +4,8 @@
                          --stat-----> checked/<hash>: the state of the file when it was hashed
 
 A run's id says which kernel it had, so a guest starts only with a checked program. Hashing it takes several per cent of a short
-run, so a check is remembered with the file's device, inode, size and times. No write leaves all of these as they were: nobody
-can set the time at which an inode changed.
+run, so a check is remembered with the file's device, inode, size and times. No write leaves all of these as they were: no
+program can set the time at which an inode changed.
 """
 
 from __future__ import annotations

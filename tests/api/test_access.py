@@ -16,6 +16,7 @@ from fastapi.routing import iter_route_contexts
 
 from longhaul.api.auth import Door
 from longhaul.api.http.request_body import Reading
+from longhaul.api.http.threads import look_up
 from longhaul.api.lab import Lab
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.system.errors import AuthError
@@ -312,7 +313,7 @@ def test_requests_at_once_share_one_look_up_of_their_token(
         monkeypatch.setattr(opened.access, "caller", partial(noted, opened.access.caller))
 
     async def ask(token: str) -> list[Caller | BaseException]:
-        door = Door(lab)
+        door = Door(partial(look_up, lab))
         asked = [asyncio.create_task(door.by_token(token)) for _ in range(20)]
         await asyncio.sleep(0)
         # The first caller gives up; the others get their answer.
