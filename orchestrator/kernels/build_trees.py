@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from longhaul.orchestrator.kernels.build_user_modules import build_confined_modules
-from longhaul.orchestrator.kernels.built_kernels import is_sent
+from longhaul.orchestrator.kernels.built_kernels import is_sent, manifest_of
 from longhaul.orchestrator.kernels.named_kernels import (
     NamedKernel,
     apply_patches,
@@ -124,7 +124,7 @@ def _compile(settings: Settings, trees: SourceTrees, kernel: NamedKernel, sandbo
             "COUNTING": "",
         }
         run_script(words, _BUILDING, environment)
-        manifest = json.loads((out / "manifest.json").read_text())
+        manifest = manifest_of(out)
         manifest["parts"] = kernel.parts(absent)
         (out / "manifest.json").write_text(json.dumps(manifest) + "\n")
         try:
