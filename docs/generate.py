@@ -25,7 +25,7 @@ from longhaul.cli.main import COMMANDS, app
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.live.metrics import RUN_METRICS, SERVICE_METRICS
 from longhaul.orchestrator.preview.topology_picture import as_svg, as_text, picture_of
-from longhaul.orchestrator.spec import model
+from longhaul.orchestrator.spec import model, path_model
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.field_reference import PARTS, default_of, meaning_of
 from longhaul.orchestrator.spec.graph import Graph
@@ -165,7 +165,7 @@ def _experiment_format() -> Iterator[str]:
     yield "## Scheduled changes\n"
     yield (
         "A schedule may change these fields of the path: "
-        + ", ".join(f"`{name}`" for name in model.PathNumbers.model_fields)
+        + ", ".join(f"`{name}`" for name in path_model.PathNumbers.model_fields)
         + "."
     )
     yield "A loss of 100 % is a blackout; a run may begin in one, by `path.loss` or by a change at 0 s. A smaller `mtu` makes TCP send smaller"

@@ -43,6 +43,18 @@
 	} while (0)
 #endif
 
+/* newlink() receives its attributes in a structure since 6.15. */
+#ifdef LH_NEWLINK_HAS_PARAMS
+#define LH_NEWLINK(name) \
+	name(struct net_device *dev, struct rtnl_newlink_params *params, struct netlink_ext_ack *extack)
+#define LH_NEWLINK_DATA (params->data)
+#else
+#define LH_NEWLINK(name) \
+	name(struct net *source, struct net_device *dev, struct nlattr *attributes[], struct nlattr *data[], \
+	     struct netlink_ext_ack *extack)
+#define LH_NEWLINK_DATA data
+#endif
+
 /* References to devices have names since 6.0. */
 #ifndef LH_HAVE_NETDEV_HOLD
 #include <linux/netdevice.h>

@@ -108,8 +108,8 @@ static unsigned int nr_links;
 static DEFINE_SPINLOCK(lock); /* all of the above and below */
 static u8 *buffer;
 static unsigned int used;
-static u64 epoch_ns, flushed_ns, records, written;
-static struct hrtimer tick;
+static u64 epoch_ns, end_ns, flushed_ns, records, written;
+static struct hrtimer tick, last;
 
 /* ---- records ---- */
 
@@ -140,16 +140,17 @@ static void *new_record(enum lh_kind kind, u8 state, u16 id, u64 now_ns)
 	used += LH_RECORD_BYTES;
 	records++;
 	memset(record, 0, LH_RECORD_BYTES);
-	record->t_ns = now_ns - epoch_ns;
+	record->t_ns = min(now_ns, end_ns) - epoch_ns;
 	record->kind = kind;
 	record->state = state;
 	record->id = id;
 	return record;
 }
 
-static bool started(u64 now_ns)
+/* The agent needs a moment of virtual time to end; packets in it are not part of the run. */
+static bool is_running(u64 now_ns)
 {
-	return epoch_ns && now_ns >= epoch_ns;
+	return epoch_ns && now_ns >= epoch_ns && now_ns <= end_ns;
 }
 
 /* ---- receivers ---- */
@@ -163,7 +164,7 @@ static void count_receiver(struct sock *sk)
 	struct flow *flow;
 	u32 first_seq;
 
-	if (!mark || mark > LH_MAX_FLOWS)
+	if (!mark || mark > LH_MAX_FLOWS || (epoch_ns && ktime_get_ns() > end_ns))
 		return;
 	spin_lock_irqsave(&lock, flags);
 	flow = &flows[mark - 1];
@@ -230,7 +231,7 @@ static void on_tcp_probe(void *unused, struct sock *sk)
 	spin_lock_irqsave(&lock, flags);
 	now = ktime_get_ns();
 	flow = &flows[mark - 1];
-	if (!started(now) || now < flow->next_ack_ns)
+	if (!is_running(now) || now < flow->next_ack_ns)
 		goto out;
 	if (ack_us)
 		flow->next_ack_ns = now + ack_us * (u64)NSEC_PER_USEC;
@@ -360,7 +361,7 @@ static void on_departure(void *reader, const struct sk_buff *skb, u64 wait_ns, u
 	unsigned long flags;
 
 	spin_lock_irqsave(&lock, flags);
-	if (started(now))
+	if (is_running(now))
 		write_departure(reader, skb, now, wait_ns);
 	spin_unlock_irqrestore(&lock, flags);
 }
@@ -379,7 +380,7 @@ static void on_qdisc_dequeue(void *unused, struct Qdisc *qdisc, const struct net
 		return;
 	spin_lock_irqsave(&lock, flags);
 	now = ktime_get_ns();
-	if (!started(now))
+	if (!is_running(now))
 		goto out;
 	look(link, now);
 	if (skb) {
@@ -416,7 +417,7 @@ static void on_kfree_skb(void *unused, struct sk_buff *skb)
 		return;
 	spin_lock_irqsave(&lock, flags);
 	now = ktime_get_ns();
-	if (!started(now))
+	if (!is_running(now))
 		goto out;
 	losses = random_losses(link);
 	if (losses > link->losses) {
@@ -464,7 +465,7 @@ static void write_link(struct link *link, u64 now)
 
 /* ---- ticks ---- */
 
-static void write_tick(u64 now)
+static void write_links(u64 now)
 {
 	unsigned int i;
 
@@ -474,24 +475,46 @@ static void write_tick(u64 now)
 		if (links[i].dirty)
 			write_link(&links[i], now);
 	}
+}
+
+static void write_flows(u64 now)
+{
+	unsigned int i;
+
 	for_each_set_bit(i, dirty_flows, LH_MAX_FLOWS)
 		write_flow(i, flows[i].earlier_bytes + flows[i].bytes, 0, now);
 	bitmap_zero(dirty_flows, LH_MAX_FLOWS);
-	if (used && now - flushed_ns >= LH_FLUSH_NS) {
-		flushed_ns = now;
-		write_out();
-	}
 }
 
 static enum hrtimer_restart on_tick(struct hrtimer *timer)
 {
 	unsigned long flags;
+	u64 now;
 
 	spin_lock_irqsave(&lock, flags);
-	write_tick(ktime_get_ns());
+	now = ktime_get_ns();
+	if (now < end_ns) {
+		write_links(now);
+		write_flows(now);
+	}
+	if (used && now - flushed_ns >= LH_FLUSH_NS) {
+		flushed_ns = now;
+		write_out();
+	}
 	spin_unlock_irqrestore(&lock, flags);
 	hrtimer_forward_now(timer, ns_to_ktime(tick_us * (u64)NSEC_PER_USEC));
 	return HRTIMER_RESTART;
+}
+
+/* The queues at the end; applications still read then, and so flows are written when they have. */
+static enum hrtimer_restart on_last(struct hrtimer *timer)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	write_links(end_ns);
+	spin_unlock_irqrestore(&lock, flags);
+	return HRTIMER_NORESTART;
 }
 
 /* ---- tracepoints ---- */
@@ -596,13 +619,14 @@ out:
 	return error;
 }
 
-static void begin(u64 at_ns)
+static void begin(u64 at_ns, u64 until_ns)
 {
 	unsigned long flags;
 	unsigned int i;
 
 	spin_lock_irqsave(&lock, flags);
 	epoch_ns = flushed_ns = at_ns;
+	end_ns = until_ns;
 	for (i = 0; i < nr_links; i++) {
 		links[i].changed_ns = at_ns;
 		if (!links[i].own)
@@ -613,6 +637,7 @@ static void begin(u64 at_ns)
 	}
 	spin_unlock_irqrestore(&lock, flags);
 	hrtimer_start(&tick, ns_to_ktime(at_ns + tick_us * (u64)NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&last, ns_to_ktime(until_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
 static void finish(void)
@@ -620,8 +645,9 @@ static void finish(void)
 	unsigned long flags;
 
 	hrtimer_cancel(&tick);
+	hrtimer_cancel(&last);
 	spin_lock_irqsave(&lock, flags);
-	write_tick(ktime_get_ns());
+	write_flows(end_ns);
 	write_out();
 	spin_unlock_irqrestore(&lock, flags);
 }
@@ -636,8 +662,8 @@ static int obey(const char *line)
 
 	if (sscanf(line, "link %u %15s %x", &id, name, &major) == 3)
 		return follow(id, name, major);
-	if (sscanf(line, "epoch %llu", &value) == 1) {
-		begin(value);
+	if (sscanf(line, "epoch %llu %llu", &value, &more) == 2) {
+		begin(value, more);
 		return 0;
 	}
 	if (sscanf(line, "mark %u %u %llu", &what, &id, &value) == 3) {
@@ -755,6 +781,10 @@ static int __init lh_trace_init(void)
 	if (!buffer || !flows)
 		goto free;
 	hrtimer_setup(&tick, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&last, on_last, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#ifdef LH_HAVE_TIMER_ORDER
+	last.node.order = INT_MAX;
+#endif
 	write_header();
 	for_each_kernel_tracepoint(match_hook, NULL);
 	error = hook(HOOKS_AT_START);

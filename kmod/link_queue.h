@@ -16,6 +16,8 @@ struct link_queue {
 	/* Called as a packet leaves, if set: how long it waited in the queue. */
 	void (*on_departure)(void *reader, const struct sk_buff *skb, u64 wait_ns, u64 now);
 	void *reader;
+	/* Where lh_wire writes the instant at which another guest sent the packet that comes; NULL or 0 there: packets come as they are sent. */
+	const u64 *sent_ns;
 	u64 at_ns;	 /* the instant that the counts are of */
 	u64 byte_ns;	 /* integral of the bytes that wait */
 	u64 tx_packets, tx_bytes;

@@ -38,6 +38,9 @@
 #include <net/pkt_sched.h>
 #include <net/rtnetlink.h>
 #include <net/sock.h>
+#ifdef LH_HAVE_HRTIMER_BASES
+#include <linux/hrtimer_bases.h>
+#endif
 
 #include "lh_link.h"
 #include "segments.h"
@@ -376,6 +379,12 @@ static u64 draw_due(struct link *link, u64 now)
 	return max3((s64)now + delay, (s64)now, (s64)link->last_due_ns);
 }
 
+/* The instant from which a packet's delay counts. */
+static u64 sent_at(const struct link *link)
+{
+	return link->queue.sent_ns && *link->queue.sent_ns ? *link->queue.sent_ns : link->now_ns;
+}
+
 /* The instant of the next packet that leaves or is dropped. All until queue.at_ns has happened. */
 static u64 next_event(const struct link *link)
 {
@@ -385,10 +394,29 @@ static u64 next_event(const struct link *link)
 	return min(leave, drop);
 }
 
-/* The timer, unless what is next is now: then the device is about to ask. While the timer is served, it is set at the end. */
+/* Whether the timer hands packets to the other end itself. */
+static bool hands_over(const struct link *link)
+{
+	const struct net_device *dev = qdisc_dev(link->sch);
+
+	return link->veth && link->sch->parent == TC_H_ROOT && dev->num_tx_queues == 1;
+}
+
+/* Whether what is next now is left to the timer: while timers are served it comes at this instant, else a nanosecond late. */
+static bool waits_for_timer(const struct link *link)
+{
+	return hands_over(link) && link->timer.base->cpu_base->softirq_activated;
+}
+
+/*
+ * The timer; also for what is next now, so that a packet arrives in the order of links however long its delay is. Where the
+ * timer asks the device, or no timers are served, the device asks at once. While the timer is served, it is set at the end.
+ */
 static __always_inline void arm(struct link *link)
 {
-	if (link->next_ns == link->armed_ns || link->next_ns <= link->now_ns || link->next_ns == NEVER || link->serving)
+	if (link->next_ns == link->armed_ns || link->next_ns == NEVER || link->serving)
+		return;
+	if (link->next_ns <= link->now_ns && !waits_for_timer(link))
 		return;
 	link->armed_ns = link->next_ns;
 	hrtimer_start(&link->timer, ns_to_ktime(link->next_ns), HRTIMER_MODE_ABS_PINNED_SOFT);
@@ -429,7 +457,7 @@ static int enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 	packet = at(&here);
 	packet->skb = skb;
 	packet->bytes = qdisc_pkt_len(skb);
-	packet->due_ns = draw_due(link, link->now_ns);
+	packet->due_ns = draw_due(link, sent_at(link));
 	link->last_due_ns = packet->due_ns;
 	foresee(link, &here);
 	advance(&link->tail);
@@ -520,7 +548,7 @@ static struct sk_buff *lh_link_dequeue(struct Qdisc *sch)
 	struct link *link = qdisc_priv(sch);
 	struct sk_buff *skb;
 
-	if (link->next_ns > link->now_ns)
+	if (link->next_ns > link->now_ns || waits_for_timer(link))
 		return NULL;
 	settle_until(link, link->now_ns, true);
 	link->look_pending = false;
@@ -551,6 +579,7 @@ static void hand_over(struct net_device *dev, struct sk_buff *skb)
 	if (dev_nit_active(dev))
 		dev_queue_xmit_nit(skb, dev);
 	skb_tx_timestamp(skb);
+	skb_orphan(skb);
 	if (unlikely(!peer)) {
 		kfree_skb(skb);
 		dev_core_stats_tx_dropped_inc(dev);
@@ -560,13 +589,6 @@ static void hand_over(struct net_device *dev, struct sk_buff *skb)
 	} else {
 		dev_core_stats_tx_dropped_inc(dev);
 	}
-}
-
-static bool hands_over(const struct link *link)
-{
-	const struct net_device *dev = qdisc_dev(link->sch);
-
-	return link->veth && link->sch->parent == TC_H_ROOT && dev->num_tx_queues == 1;
 }
 
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
@@ -789,6 +811,9 @@ static int lh_link_init(struct Qdisc *sch, struct nlattr *option, struct netlink
 	int error = 0;
 
 	hrtimer_setup(&link->timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_SOFT);
+#ifdef LH_HAVE_TIMER_ORDER
+	link->timer.node.order = INT_MIN + (dev->dev_addr[3] << 16 | dev->dev_addr[4] << 8 | dev->dev_addr[5]);
+#endif
 	link->sch = sch;
 	if (option)
 		error = nla_parse_nested_deprecated(options, LH_LINK_MAX, option, policy, extack);

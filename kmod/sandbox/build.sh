@@ -14,7 +14,8 @@
 # wait for one another.
 #
 # A file of patches/ or fragments/ has a line `Kernels: 5.10 to 6.12` or `Kernels: from 5.10`, the releases of Linux that it is for, and a patch a
-# line `Purpose: truth` or `Purpose: speed`. One about truth must apply; one about speed may not, and is then listed in manifest.json.
+# line `Purpose: truth`, `Purpose: speed` or `Purpose: parts`. One about truth must apply. One about speed may be missing; so may one about
+# parts: then a run of this kernel is not cut by itself. manifest.json lists those that are missing.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -107,9 +108,9 @@ tar xf "$archive" -C "$work/tree" --strip-components=1
 cd "$work/tree"
 without=()
 for patch in "${patches[@]}" ${counting:+"$here/counting.patch"}; do
-	if [ "$(purpose "$patch")" = speed ] && ! patch -p1 --dry-run --force --quiet <"$patch" >/dev/null 2>&1; then
+	if [ "$(purpose "$patch")" != truth ] && ! patch -p1 --dry-run --force --quiet <"$patch" >/dev/null 2>&1; then
 		without+=("$(basename "$patch")")
-		echo "sandbox kernel $version: without ${without[-1]}, which does not apply and is about speed alone" >&2
+		echo "sandbox kernel $version: without ${without[-1]}, which does not apply and is about $(purpose "$patch") alone" >&2
 		continue
 	fi
 	patch -p1 --quiet <"$patch" || die "$(basename "$patch") does not apply to $package"

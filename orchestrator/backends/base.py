@@ -16,12 +16,13 @@ from longhaul.orchestrator.system.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The resources of this machine that a run used."""
+    """The resources of this machine that a run used, in so many guests."""
 
     wall_s: float
     cpu_s: float
     max_rss_kb: int
     retries: int = 0
+    parts: int = 1
 
 
 class Backend(Protocol):

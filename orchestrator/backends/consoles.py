@@ -20,7 +20,8 @@ from typing import BinaryIO
 
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.deaths import name_death
-from longhaul.orchestrator.backends.guest import Guests, check_status, make_root, place, read_status
+from longhaul.orchestrator.backends.guest import Guests, make_root, place
+from longhaul.orchestrator.backends.guest_watch import check_status, read_status
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
 from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program

@@ -1,4 +1,4 @@
-"""One processor for one guest, among all the guests of this machine.
+"""One processor for each guest, among all the guests of this machine.
 
 A pinned guest makes its system calls five times faster than one that moves between processors. A claim is a name in the
 kernel's abstract socket namespace: it is valid across processes and users, leaves no file, and ends with its process.
@@ -18,12 +18,23 @@ UNPINNED = -1
 @contextlib.contextmanager
 def claim_cpu() -> Iterator[int]:
     """The number of a processor that no other guest has claimed, or UNPINNED."""
-    for cpu in sorted(os.sched_getaffinity(0), reverse=True):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
-            try:
+    with claim_cpus(1) as cpus:
+        yield cpus[0] if cpus else UNPINNED
+
+
+@contextlib.contextmanager
+def claim_cpus(count: int) -> Iterator[list[int]]:
+    """So many processors that no other guest has claimed, or none of them."""
+    claimed: list[int] = []
+    with contextlib.ExitStack() as claims:
+        for cpu in sorted(os.sched_getaffinity(0), reverse=True):
+            if len(claimed) == count:
+                break
+            claim = claims.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            with contextlib.suppress(OSError):
                 claim.bind(f"\0longhaul-processor-{cpu}")
-            except OSError:
-                continue
-            yield cpu
-            return
-    yield UNPINNED
+                claimed.append(cpu)
+        if len(claimed) < count:
+            claims.close()
+            claimed = []
+        yield claimed

@@ -25,6 +25,8 @@ _LONGEST_LOG_BYTES = 64_000_000
 _DISK_FULL_BYTES = 65_536
 _MORE_ROOM = "free some space, or set LONGHAUL_HOME to a larger disk"
 
+_NEIGHBOUR_GONE = r"lh_wire: part \d+ is gone"
+
 # In this order: the first pattern found in the end of the log names the cause.
 CAUSES: tuple[tuple[str, str, str], ...] = (
     ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
@@ -53,6 +55,12 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         "killed",
         r"userspace - .* failed,.* errno = (?:3|10)\b|failed to wait for SIGTRAP, .*(?:errno = (?:3|10)\b|status = 0x(?:9|f)\b)",
         "another program ended one of its processes; run it again if that was not intended",
+    ),
+    ("neighbour_gone", _NEIGHBOUR_GONE, "another guest of the run ended; run it again if that was not intended"),
+    (
+        "wire_full",
+        r"lh_wire: \d+ bytes of packets from \S+ to part \d+ are not enough",
+        "more packets were on the way between two guests than one can hold: run it with parts: 1, and please report the experiment",
     ),
     ("panic", r"Kernel panic - not syncing: .*", "please report the experiment and its log"),
     (
@@ -91,6 +99,11 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
         return GuestDied(subject, "cancelled", "the guest was cancelled")
     last = tail.strip().splitlines()[-1:] or ["its log is empty"]
     return GuestDied(subject, "no_status", f"the guest ended with {report.exit_code} without a status: {last[0]}")
+
+
+def has_lost_neighbour(log: Path) -> bool:
+    """Whether this guest of a run in parts died because another one had."""
+    return re.search(_NEIGHBOUR_GONE, _tail(log)) is not None
 
 
 def check_log(subject: str, log: Path) -> None:

@@ -16,38 +16,29 @@ import json
 import os
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from longhaul.orchestrator.backends.base import Cost
-from longhaul.orchestrator.backends.cpus import claim_cpu
-from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log, name_death
+from longhaul.orchestrator.backends.cpus import claim_cpu, claim_cpus
+from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log
 from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unconfined
-from longhaul.orchestrator.backends.guest_parts import missing_parts
-from longhaul.orchestrator.backends.kernel_log import first_complaint
+from longhaul.orchestrator.backends.guest_files import missing_files
+from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_left
 from longhaul.orchestrator.backends.programs import LOG
-from longhaul.orchestrator.backends.stalls import Stall
 from longhaul.orchestrator.kernels.built_kernels import checked_program, manifest_of
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
-from longhaul.orchestrator.system.errors import (
-    BackendError,
-    BackendUnavailable,
-    GuestDied,
-    KernelComplained,
-    RunTimedOut,
-)
+from longhaul.orchestrator.system.errors import BackendUnavailable, GuestDied, KernelComplained
 from longhaul.orchestrator.system.guard import Guard, GuardReport, start_guard
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 
 # An arbitrary fixed instant, so that no date of the host enters a run: 14 November 2023.
 _EPOCH_NS = 1_700_000_000_000_000_000
-# How often the trace's end is read while a guest runs. It only updates the shown progress; the end of a run is noticed at once.
-_LOOK_EVERY_S = 0.1
-
 # The time that Mininet may take per node, with its shell and links, before a trace exists.
 _SET_UP_S_PER_NODE = 5.0
 
@@ -62,7 +53,7 @@ class Guests:
     """The files of guests on this machine, and how a guest runs a Run."""
 
     def __init__(self, settings: Settings, backend: str, furnish_more: Furnish = lambda run, guest: None) -> None:
-        self._settings = settings
+        self.settings = settings
         self._backend = backend
         self._furnish_more = furnish_more
         self._hashes: dict[Path, str] = {}
@@ -72,26 +63,39 @@ class Guests:
     @property
     def agent(self) -> Path:
         """The agent: first process of a guest, and its guard outside."""
-        return self._settings.agent or AGENT
+        return self.settings.agent or AGENT
 
     def artefacts(self, run: Run) -> dict[str, Path]:
-        """The files of this run's guest by their names in a cache, and the agent."""
-        cache, kernel = self._settings.cache, self._settings.kernel(run.kernel)
+        """The files of this run's guests by their names in a cache, and the agent."""
         found = {"agent": self.agent}
-        found |= {str(kernel.relative_to(cache) / name): kernel / name for name in ("linux", "manifest.json", "config")}
-        for module in [Module("lh_trace", {}), *self._loaded(run)]:
-            file = self._module_file(run, module)
-            found[f"own/{module.source}/{file.name}" if module.source else str(file.relative_to(cache))] = file
+        for one in _by_kernel(run):
+            cache, kernel = self.settings.cache, self.settings.kernel(one.kernel)
+            found |= {
+                str(kernel.relative_to(cache) / name): kernel / name for name in ("linux", "manifest.json", "config")
+            }
+            for module in [Module("lh_trace", {}), Module("lh_wire", {}), *self._loaded(one)]:
+                file = self._module_file(one, module)
+                found[f"own/{module.source}/{file.name}" if module.source else str(file.relative_to(cache))] = file
         return found
 
-    def missing(self, kernel: str) -> list[tuple[str, str]]:
-        """Every missing piece, each with the command that provides it."""
-        return missing_parts(self._settings, self.agent, kernel)
+    def missing(self, *kernels: str) -> list[tuple[str, str]]:
+        """Every missing piece for guests of these kernels, each with the command that provides it."""
+        found = [piece for kernel in kernels for piece in missing_files(self.settings, self.agent, kernel)]
+        return list(dict.fromkeys(found))
 
     def identity(self, run: Run) -> dict[str, str]:
-        """Hashes of the kernel, the agent and the modules that this run loads."""
+        """Hashes of the kernel, the agent and the modules that this run loads; of other kernels than the run's with their names."""
+        own, *others = _by_kernel(run)
+        found = self._programs(own)
+        for one in others:
+            found |= {
+                f"{name} of {one.kernel}": value for name, value in self._programs(one).items() if name != "agent"
+            }
+        return found
+
+    def _programs(self, run: Run) -> dict[str, str]:
         return {
-            "kernel": manifest_of(self._settings.kernel(run.kernel))["hash"],
+            "kernel": manifest_of(self.settings.kernel(run.kernel))["hash"],
             "agent": self.hash(self.agent),
             **{module.name: self.hash(self._module_file(run, module)) for module in self._loaded(run)},
         }
@@ -99,48 +103,59 @@ class Guests:
     @staticmethod
     def _loaded(run: Run) -> list[Module]:
         probe = [Module("lh_trace", {})] if run.clock == "virtual" else []
-        return probe + [module for module in run.modules if not module.builtin]
+        # Wires between guests are part of the result only where they alter it.
+        wires = [Module("lh_wire", {})] if run.parts is not None and run.parts.alters else []
+        return probe + wires + [module for module in run.modules if not module.builtin]
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
         """Run it in a guest; a death that is independent of the experiment is retried once."""
         from longhaul.orchestrator.backends.originals import retain
 
-        retain(self.agent, self._settings)
+        retain(self.agent, self.settings)
         try:
             return self._attempt(run, directory, progress)
         except GuestDied as death:
             if death.cause not in RETRYABLE:
                 raise
         cost = self._attempt(run, directory, progress)
-        return Cost(cost.wall_s, cost.cpu_s, cost.max_rss_kb, retries=1)
+        return replace(cost, retries=1)
 
     def _attempt(self, run: Run, directory: Path, progress: Progress) -> Cost:
-        self._furnish(run, directory)
-        fence = None
-        if is_fenced(run, self._settings):
-            fence = Fence(run, directory, self._settings.kernel(run.kernel).resolve(), self._settings)
+        if run.parts is not None:
+            with claim_cpus(run.parts.number) as cpus:
+                if cpus or not run.parts.auto:
+                    from longhaul.orchestrator.backends.guest_group import RunInParts
+
+                    return RunInParts(self, run, directory, cpus).attempt(progress)
         with claim_cpu() as cpu:
-            guard = self.start(
-                directory,
-                cpu,
-                run.kernel,
-                run.memory_mb,
-                run.seed,
-                virtual=run.clock == "virtual",
-                consoles=LOG.arguments,
-                fence=fence,
-            )
-            try:
-                trace = growing_traces(run, directory)[0]
-                set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
-                with log_left(guard):
-                    check = fence.check_written if fence else None
-                    report = follow(run, trace, guard, self._settings, progress, set_up_s, check)
-                self._collect(run, directory, report, fence)
-            finally:
-                guard.close()
-                if fence:
-                    fence.clear()
+            return self._attempt_in_one(run, directory, progress, cpu)
+
+    def _attempt_in_one(self, run: Run, directory: Path, progress: Progress, cpu: int) -> Cost:
+        self.furnish(run, directory)
+        fence = None
+        if is_fenced(run, self.settings):
+            fence = Fence(run, directory, self.settings.kernel(run.kernel).resolve(), self.settings)
+        guard = self.start(
+            directory,
+            cpu,
+            run.kernel,
+            run.memory_mb,
+            run.seed,
+            virtual=run.clock == "virtual",
+            consoles=LOG.arguments,
+            fence=fence,
+        )
+        try:
+            trace = growing_traces(run, directory)[0]
+            set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
+            with log_left(guard):
+                check = fence.check_written if fence else None
+                report = follow(run, trace, guard, self.settings, progress, set_up_s, check)
+            self.collect(run, directory, report, fence)
+        finally:
+            guard.close()
+            if fence:
+                fence.clear()
         return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)
 
     def start(
@@ -157,11 +172,14 @@ class Guests:
         wall_s: int | None = None,
         terminal: int | None = None,
         fence: Fence | None = None,
+        shared: Sequence[int] = (),
     ) -> Guard:
-        """A guest whose root is `directory`/guest, under its guard, and confined if a fence is given."""
-        guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self._settings.wall_limit_s), *guarding]
+        """A guest whose root is `directory`/guest, under its guard, confined if a fence is given, with these descriptors that it shares with others."""
+        guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self.settings.wall_limit_s), *guarding]
+        if shared:
+            guard += ["--peers", str(len(shared) // 2)]
         command = [
-            str(checked_program(self._settings, kernel)),
+            str(checked_program(self.settings, kernel)),
             f"mem={memory_mb}M",
             "root=/dev/root",
             "rootfstype=hostfs",
@@ -180,20 +198,22 @@ class Guests:
         ]
         environment = {
             "HOME": str(directory / "home"),
-            "TMPDIR": str(self._settings.guest_memory_dir),
+            "TMPDIR": str(self.settings.guest_memory_dir),
             "PATH": "/usr/bin:/bin",
         }
         command = fence.command(command) if fence else unconfined(command)
         arguments = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
-        return start_guard(arguments, directory / "log.txt", environment, terminal)
+        return start_guard(arguments, directory / "log.txt", environment, terminal, shared)
 
-    def _furnish(self, run: Run, directory: Path) -> None:
-        """Lay out the guest's files; remove those of an earlier attempt."""
+    def furnish(self, run: Run, directory: Path, part: Mapping[str, Any] | None = None) -> None:
+        """Lay out the guest's files; remove those of an earlier attempt. `part` is the run.json of a part of the run."""
         shutil.rmtree(directory / IPERF3, ignore_errors=True)
         for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory, self.agent)
-        if (named := in_kernel_names(run)) is run:
+        if part is not None:
+            (guest / "run.json").write_text(json.dumps(part))
+        elif (named := in_kernel_names(run)) is run:
             place(directory / "run.json", guest / "run.json")
         else:
             (guest / "run.json").write_text(json.dumps(named.as_json()))
@@ -204,15 +224,19 @@ class Guests:
 
     def furnish_modules(self, run: Run, guest: Path) -> None:
         """Put the modules of a run where the guest's agent finds them."""
-        for module in self._loaded(run):
+        wires = Module("lh_wire", {})
+        for module in {
+            module.name: module for module in [*self._loaded(run), *([] if run.parts is None else [wires])]
+        }.values():
             place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
 
     def congestion_controls(self, kernel: str) -> list[Path]:
         """Every module of a congestion control, for programs that choose one themselves; a project's module hides the kernel's."""
-        folders = (self._settings.kernel(kernel) / "modules", self._settings.modules(kernel))
+        folders = (self.settings.kernel(kernel) / "modules", self.settings.modules(kernel))
         return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
 
-    def _collect(self, run: Run, directory: Path, report: GuardReport, fence: Fence | None) -> None:
+    def collect(self, run: Run, directory: Path, report: GuardReport, fence: Fence | None) -> None:
+        """Take the results out of the root of a guest that has ended; raise the error of a bad end."""
         guest = directory / "guest"
         if fence:
             fence.copy_results(_LEFT)
@@ -228,14 +252,14 @@ class Guests:
         except (GuestDied, KernelComplained) as error:
             from longhaul.orchestrator.backends.module_crashes import explain
 
-            explain(error, run, directory / "log.txt", self._settings)
+            explain(error, run, directory / "log.txt", self.settings)
             raise
         shutil.rmtree(guest, ignore_errors=fence is not None)
         shutil.rmtree(directory / "home")
 
     def _note_kernel(self, run: Run, directory: Path) -> None:
         """The parts of a kernel with a name belong to the facts of a run."""
-        parts = manifest_of(self._settings.kernel(run.kernel)).get("parts")
+        parts = manifest_of(self.settings.kernel(run.kernel)).get("parts")
         if parts is not None and (directory / "facts.json").is_file():
             facts = json.loads((directory / "facts.json").read_text())
             (directory / "facts.json").write_text(json.dumps(facts | {"kernel_parts": parts}))
@@ -248,10 +272,10 @@ class Guests:
             key = (run.kernel, module.source, module.name)
             with self._building:
                 if key not in self._user_modules:
-                    self._user_modules[key] = own_module(self._settings, *key, module)
+                    self._user_modules[key] = own_module(self.settings, *key, module)
             return self._user_modules[key]
-        ours = self._settings.modules(run.kernel) / f"{module.name}.ko"
-        return ours if ours.is_file() else self._settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"
+        ours = self.settings.modules(run.kernel) / f"{module.name}.ko"
+        return ours if ours.is_file() else self.settings.kernel(run.kernel) / "modules" / f"{module.name}.ko"
 
     def hash(self, file: Path) -> str:
         """The SHA-256 of a file, as 64 hexadecimal digits."""
@@ -269,6 +293,11 @@ class Guests:
                     ],
                 ) from error
         return self._hashes[file]
+
+
+def _by_kernel(run: Run) -> list[Run]:
+    """The run with each kernel of its guests."""
+    return [run if kernel == run.kernel else replace(run, kernel=kernel) for kernel in run.kernels]
 
 
 def growing_traces(run: Run, directory: Path) -> list[Path]:
@@ -295,98 +324,13 @@ def make_root(directory: Path, agent: Path | None = None) -> Path:
     return guest
 
 
-@contextlib.contextmanager
-def log_left(guard: Guard) -> Iterator[None]:
-    """End the guest with the context. Its log is kept also if the guest does not end by itself, when its guard removes its folder."""
-    log = guard.directory / "log.txt"
-    printed = b""
-    try:
-        yield
-    except (GuestDied, RunTimedOut):
-        with contextlib.suppress(OSError):
-            printed = log.read_bytes()
-        raise
-    finally:
-        guard.close()
-        if printed and not log.exists():
-            guard.directory.mkdir(exist_ok=True)
-            log.write_bytes(printed)
-
-
-def follow(
-    run: Run,
-    trace: Path,
-    guard: Guard,
-    settings: Settings,
-    progress: Progress,
-    set_up_s: float = 0.0,
-    check: Callable[[], None] | None = None,
-) -> GuardReport:
-    """Report how far the trace has come until the guard reports the end; RunTimedOut if it makes no progress.
-
-    `set_up_s` more are allowed before the first record; `check` is called repeatedly, and ends the run by raising.
-    """
-    # The modules that read traces take as long to load as a short run; by now the guest is running.
-    from longhaul.orchestrator.trace.records import TraceTail
-
-    tail, log = TraceTail(trace), guard.directory / "log.txt"
-    seen_ns, stall = -1, Stall(settings.stall_limit_s, set_up_s, time.monotonic())
-    while (report := guard.wait(_LOOK_EVERY_S)) is None:
-        check_log(run.experiment, log)
-        if check:
-            check()
-        now_ns = tail.virtual_ns()
-        if now_ns > seen_ns:
-            seen_ns = now_ns
-            stall.progress(time.monotonic())
-            progress(now_ns)
-        elif stuck := stall.check(guard.effort(), time.monotonic()):
-            raise RunTimedOut(
-                "running",
-                run.experiment,
-                f"no {run.clock} progress in {stuck}, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
-                "see its log, and raise LONGHAUL_STALL_LIMIT_S if its work takes that long",
-            )
-    if report.reason == "wall_limit":
-        raise RunTimedOut(
-            "running",
-            run.experiment,
-            f"not finished after {settings.wall_limit_s} s of wall time",
-            "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
-        )
-    return report
-
-
-def check_end(run: Run, directory: Path, report: GuardReport) -> None:
-    """Raise the error of a run that went wrong."""
-    status = read_status(directory)
-    if status is None:
-        raise name_death(run.experiment, report, directory / "log.txt")
-    if complaint := first_complaint(directory / "log.txt"):
-        raise KernelComplained(
-            "running guest", run.experiment, f"its kernel complained: {complaint}", "please report it with its log"
-        )
-    check_status(status)
-
-
-def check_status(status: Mapping[str, str]) -> None:
-    """Raise the error that the agent reported."""
-    if status["status"] != "done":
-        raise BackendError(*(str(status.get(part, "")) for part in ("attempting", "subject", "what", "hint")))
-
-
 def place(source: Path, target: Path) -> None:
     """A hard link where the file system allows one (it costs nothing), else a copy."""
     try:
         os.link(source.resolve() if source.is_symlink() else source, target)
     except OSError:
-        shutil.copy2(source, target)
-
-
-def read_status(directory: Path) -> dict[str, str] | None:
-    """The content of the agent's status.json, or None."""
-    try:
-        found = json.loads((directory / "status.json").read_text())
-    except (FileNotFoundError, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) and "status" in found else None
+        try:
+            shutil.copy2(source, target)
+        except OSError as error:
+            # The source is sound; it is the run directory that takes no more.
+            raise OSError(error.errno, error.strerror, str(target)) from error

@@ -48,7 +48,7 @@ class MininetBackend:
         self._guests = Guests(settings, self.name, self._furnish)
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        needed = [] if run.where == "host" else self._guests.missing(run.kernel)
+        needed = [] if run.where == "host" else self._guests.missing(*run.kernels)
         return [*self._missing_programs(run), *needed]
 
     def identity(self, run: Run) -> dict[str, str]:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from longhaul.orchestrator.backends.base import Cost
-from longhaul.orchestrator.backends.guest import check_status, follow, log_left, place, read_status
+from longhaul.orchestrator.backends.guest import place
+from longhaul.orchestrator.backends.guest_watch import check_status, follow, log_left, read_status
 from longhaul.orchestrator.backends.namespaces import owned
 from longhaul.orchestrator.kernels.prebuilt import provide_agent
 from longhaul.orchestrator.plan.run import FlowChange, Progress, Run

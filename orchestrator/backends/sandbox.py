@@ -27,7 +27,7 @@ class Sandbox:
         return find_iperf3()
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        missing = self._guests.missing(run.kernel)
+        missing = self._guests.missing(*run.kernels)
         if has_iperf3(run) and self._iperf3 is None:
             missing.append(IPERF3_MISSING)
         return missing

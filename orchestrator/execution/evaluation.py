@@ -60,6 +60,8 @@ def judge(run: Run, key: str, directory: Path, cost: Cost) -> tuple[RunDocument,
         "trace_sha256": trace_sha256(directory / "trace.bin"),
         "cached": False,
     }
+    if cost.parts > 1:
+        document["parts"] = cost.parts
     if "kernel_parts" in facts:
         document["kernel_parts"] = facts["kernel_parts"]
     return _measured(document, run, trace, facts), trace

@@ -42,8 +42,17 @@ _PARSE_TRIES = 10
 
 # Earlier hashes of formulas that compute the same: their runs are not evaluated again.
 SAME_FORMULAS = dict.fromkeys(
-    ("efa6d239be3e", "3b467774ee1e", "d93c343051bb", "0e62fa02c347", "8f0888a258f3", "6f204bd04afa", "bdf161e1db69"),
-    "22ce21b1a038",
+    (
+        "efa6d239be3e",
+        "3b467774ee1e",
+        "d93c343051bb",
+        "0e62fa02c347",
+        "8f0888a258f3",
+        "6f204bd04afa",
+        "bdf161e1db69",
+        "22ce21b1a038",
+    ),
+    "897393ced42e",
 )
 
 

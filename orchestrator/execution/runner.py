@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.trace.records import Trace
 
 
+# The priority of work that can wait, as of nice(1).
+_LATER = 10
 # Set as soon as this process has begun to load what ends a run.
 _LOADING = threading.Event()
 
@@ -88,7 +91,7 @@ class Runner:
             with self._exporting(run, key, directory) as export:
                 cost = self._run(run, key, directory, export.watched(progress) if export else progress)
             until_ended.close()
-            if run.backend == "sandbox" and run.clock == "virtual":
+            if run.backend == "sandbox" and run.clock == "virtual" and cost.parts == 1:
                 note_run(guest_estimate_s(run), cost.cpu_s)
             outcome, status = None, "failed"
             try:
@@ -115,6 +118,8 @@ class Runner:
             threading.Thread(target=self._load_evaluation, daemon=True).start()
 
     def _load_evaluation(self) -> None:
+        # The guests come first: a run in parts may need every processor.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LATER)
         from longhaul.orchestrator.execution.evaluation import load_formulas
 
         load_formulas()

@@ -244,7 +244,7 @@ def _row(settings: Settings, version: str, parts: list[str]) -> dict[str, Any]:
     if row["built"]:
         found = manifest_of(folder)
         row |= {"directory": str(folder.resolve()), "kernelrelease": found["kernelrelease"], "hash": found["hash"]}
-        # Patches about speed that did not apply.
+        # Patches about speed or parts that did not apply.
         row["without"] = found.get("without") or found.get("parts", {}).get("without", [])
     return row
 

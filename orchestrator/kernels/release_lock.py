@@ -27,9 +27,11 @@ AGENT_PART = f"agent/{AGENT_FILE}"
 
 # The first lines of a patch, and of a fragment of the configuration after a #.
 _HEAD = {
-    "Purpose": re.compile(r"^Purpose: (truth|speed)$", re.MULTILINE),
+    "Purpose": re.compile(r"^Purpose: (truth|speed|parts)$", re.MULTILINE),
     "Kernels": re.compile(r"^(?:# )?Kernels: (?:from )?([\d.]+)(?: to ([\d.]+))?$", re.MULTILINE),
 }
+# The effect of a patch that may be missing, by its purpose.
+_EFFECTS = {"speed": " and makes runs faster only", "parts": " and matters only to a run in parts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,18 @@ def kernel_inputs(version: str) -> str:
 
 
 def patches_for(version: str) -> list[tuple[Path, str]]:
-    """The sandbox's patches for a release of Linux in their order, each with its purpose: "truth" must apply, "speed" may not."""
+    """The sandbox's patches for a release of Linux in their order, each with its purpose.
+
+    "truth" must apply. "speed" and "parts" may be missing: then runs are slower, or a run is not cut into parts by itself.
+    """
     files = _for_release("patches/*.patch", version)
     return [(file, _HEAD["Purpose"].findall(file.read_text())[0]) for file in files]
+
+
+def effect_of(name: str) -> str:
+    """The end of a sentence about a patch that a kernel is without; empty for one of an earlier release."""
+    file = KMOD / "sandbox/patches" / name
+    return _EFFECTS.get(_HEAD["Purpose"].findall(file.read_text())[0], "") if file.is_file() else ""
 
 
 def fragments_for(version: str) -> list[Path]:

@@ -8,6 +8,7 @@ No module after this one reads the experiment's text again.
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.plan import lint
 from longhaul.orchestrator.plan.expectations import resolve
+from longhaul.orchestrator.plan.guests.parts import in_parts
 from longhaul.orchestrator.plan.kernel_modules import loaded_modules, queue_modules
 from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, count_offered, find_pipe, resolve_path
 from longhaul.orchestrator.plan.meaning import Meaning
@@ -52,7 +54,7 @@ from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.model import Flow as WrittenFlow
-from longhaul.orchestrator.spec.sweep import expand, point_texts
+from longhaul.orchestrator.spec.sweep import count_points, expand, point_texts
 from longhaul.orchestrator.spec.user_modules import adopt, entries_of, place_of
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.settings import load_settings
@@ -112,6 +114,8 @@ def compile_plan(
     notes: dict[str, list[str]] = {}
     supplied: set[pathlib.Path] = set()
     cache = load_settings().cache
+    # Several runs at once need no more guests than they are.
+    alone = 2 * count_points(experiment.sweep) * experiment.repeats <= len(os.sched_getaffinity(0))
     for point in expand(experiment.sweep):
         here, text = at_point(experiment, point), point_texts(point)
         named = ", ".join(f"{path}={value}" for path, value in text.items())
@@ -121,6 +125,7 @@ def compile_plan(
             for repeat in range(experiment.repeats):
                 run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
                 run = places.place(run, placement, here) if places else run
+                run = in_parts(run, here, alone=alone)
                 if take is None:
                     run = _sharing(run, runs[-1]) if runs else run
                 (take or runs.append)(run)

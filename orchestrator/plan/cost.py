@@ -27,6 +27,8 @@ _NET_US = {"virtual": 3_000_000.0, "real": 6_000_000.0}
 # Starting the two programs of a flow of iperf3; a second in which the client waits for answers, four round trips, as it looks at the
 # clock all the time (agent/traffic/iperf3_client.c).
 _IPERF3_US, _IPERF3_WAIT_US, _IPERF3_ROUNDS = 90_000.0, 300_000.0, 4
+# How much faster a run is in several guests at once (docs/benchmarks.md).
+_PARTS_FASTER = 1.6
 # Slowdown of a debug kernel.
 _DEBUG_FACTOR = 20.0
 # Memory: a guest's own, of its page table, of a thousand packets of TCP, whose data is shared, and of UDP, of a connection, of iperf3.
@@ -71,7 +73,8 @@ def wall_estimate_s(run: Run) -> float:
     net_us = _NET_US[run.clock] if run.backend == "mininet" else 0.0
     if run.clock == "real":
         return (_BOOT_US + net_us + run.duration_us + _KEEP_US) / 1e6
-    return pace() * (guest_estimate_s(run) + (net_us + _KEEP_US) / 1e6)
+    guests_s = guest_estimate_s(run) / (1.0 if run.parts is None else _PARTS_FASTER)
+    return pace() * (guests_s + (net_us + _KEEP_US) / 1e6)
 
 
 def _guest_us(run: Run, traffic: Traffic) -> float:

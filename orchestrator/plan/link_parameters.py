@@ -24,7 +24,8 @@ from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.plan.tcp_settings import LARGEST_WINDOW_BYTES, Pipe
 from longhaul.orchestrator.spec.congestion_controls import module_params, pacing_bps
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
-from longhaul.orchestrator.spec.model import DualPI2, Experiment, LinkNumbers
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.path_model import DualPI2, LinkNumbers
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import (
     parse_duration,

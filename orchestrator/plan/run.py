@@ -38,11 +38,12 @@ class Qdisc:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A network namespace, a host or a bridge."""
+    """A network namespace, a host or a bridge; `kernel` where it is not the run's."""
 
     name: str
     bridge: bool
     sysctls: tuple[tuple[str, str], ...]
+    kernel: str = field(default="", metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +268,16 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """Guests that run it together (parts.py). With `auto` they are one if the machine has no free processor for each; `alters`: its trace
+    is another one than in one guest, so they are part of the run's id."""
+
+    number: int
+    auto: bool = field(default=False, metadata=SELDOM)
+    alters: bool = field(default=False, metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
 class Phase:
     """A part of the run with measures of its own."""
 
@@ -307,11 +318,17 @@ class Run:
     hosts: tuple[PlacedHost, ...] = field(default=(), metadata=SELDOM)
     asked_at: str = field(default="", metadata=SELDOM)
     box: MiddleBox | None = field(default=None, metadata=SELDOM)
+    parts: Parts | None = field(default=None, metadata=SELDOM)
 
     @property
     def title(self) -> str:
         """A short name for progress lines and charts."""
         return " ".join(filter(None, [self.experiment, point_text(self.point, " "), f"seed {self.seed}"]))
+
+    @property
+    def kernels(self) -> list[str]:
+        """The kernels of its guests, the run's own first."""
+        return list(dict.fromkeys([self.kernel, *(node.kernel or self.kernel for node in self.nodes)]))
 
     @property
     def machines(self) -> tuple[PlacedHost, ...]:

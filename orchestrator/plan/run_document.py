@@ -292,6 +292,8 @@ class RunDocument(OfEveryRun, RunNumbers, total=False):
     cpu_s: float
     max_rss_kb: int
     retries: int
+    # Guests that ran it, if several did.
+    parts: int
     trace_sha256: str
     fidelity: Fidelity
     expect: list[ExpectationResult]

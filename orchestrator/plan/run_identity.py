@@ -25,5 +25,8 @@ def canonical(identity: Mapping[str, str]) -> dict[str, str]:
 
 def run_id(run: Run, identity: Mapping[str, str]) -> str:
     """The name of a result."""
-    text = json.dumps([run.as_json(), canonical(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    plan = run.as_json()
+    if run.parts is not None and not run.parts.alters:
+        del plan["parts"]
+    text = json.dumps([plan, canonical(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.cost import data_packets, memory_estimate_mb, packets_per_second, wall_estimate_s
+from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.kernel_names import replaced
 from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, DELAYS, LINK, counts_bytes, has_rate, tc_command
-from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Qdisc, Run
+from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Parts, Qdisc, Run
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
@@ -166,6 +167,8 @@ def _numbers(run: Run) -> Iterator[str]:
         yield f"  phases           {', '.join(phases)}"
     yield f"  packets          {packets_per_second(run):.0f} a second, {data_packets(run)} at most"
     yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, {memory_estimate_mb(run):.0f} MB of a guest of {run.memory_mb} MB, kernel {run.kernel}"
+    if run.parts is not None:
+        yield f"  parts            {_parts_text(run, run.parts)}"
 
 
 def _flow_text(run: Run, flow: Flow) -> str:
@@ -192,3 +195,17 @@ def _flow_text(run: Run, flow: Flow) -> str:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _parts_text(run: Run, parts: Parts) -> str:
+    """Its guests, and how long before the others each of them may run."""
+    cut = cut_run(run, parts.number)
+    several = len(run.kernels) > 1
+    guests = [
+        " ".join(node.name for node in run.nodes if node.name in names)
+        + (f" (kernel {cut.kernel(part)})" if several else "")
+        for part, names in enumerate(cut.nodes)
+    ]
+    few = ", if as many processors are free" if parts.auto else ""
+    wait = format_duration(max(1, cut.window_ns // 1000))
+    return f"{parts.number} guests{few}: {' | '.join(guests)}; they wait for each other every {wait}"

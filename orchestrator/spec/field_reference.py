@@ -7,25 +7,26 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from longhaul.orchestrator.spec import model
+from longhaul.orchestrator.spec import model, path_model
 
 
-def _part(field: FieldInfo) -> type[model.Part] | None:
+def _part(field: FieldInfo) -> type[path_model.Part] | None:
     """The part of the format in a field, if any."""
-    found = (one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, model.Part))
+    found = (one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, path_model.Part))
     return next(found, None)
 
 
 # The path of each part in an experiment; empty for the whole file.
-PARTS: tuple[tuple[str, type[model.Part]], ...] = (
+PARTS: tuple[tuple[str, type[path_model.Part]], ...] = (
     ("", model.Experiment),
-    ("path", model.Path),
-    ("path.one_way", model.OneWay),
-    ("path.burst", model.Burst),
-    ("path.dualpi2", model.DualPI2),
-    ("links", model.Link),
+    ("path", path_model.Path),
+    ("path.one_way", path_model.OneWay),
+    ("path.burst", path_model.Burst),
+    ("path.dualpi2", path_model.DualPI2),
+    ("links", path_model.Link),
     ("flows", model.Flow),
     *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),
+    ("nodes", model.Node),
     ("schedule", model.Change),
     ("schedule.flows", model.FlowSettings),
     ("expect", model.Expected),

@@ -38,6 +38,10 @@ ACCURATE = "accurate"
 SINGLE, CHAIN = "single", "chain"
 EMULATIONS = (SINGLE, CHAIN)
 
+# A run in as many guests as pay on this machine, or in a given number of them.
+AUTO = "auto"
+MOST_PARTS = 16
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME = 60
 _HOST = re.compile(r"[A-Za-z*?][A-Za-z0-9_*?-]{0,31}")
@@ -181,6 +185,12 @@ def _ect(value: object) -> object:
     raise refuse("0 or 1")
 
 
+def _parts(value: object) -> object:
+    if value == AUTO or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_PARTS):
+        return value
+    raise refuse(f"{AUTO}, or a number from 1 to {MOST_PARTS}")
+
+
 def _name(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
@@ -319,6 +329,20 @@ Ecn = Annotated[
     bool | str, BeforeValidator(_ecn), WithJsonSchema({"enum": ["on", "off", ACCURATE], "x-quantity": "ecn"})
 ]
 Ect = Annotated[int, BeforeValidator(_ect), WithJsonSchema({"type": "integer", "enum": [0, 1]})]
+PartCount = Annotated[
+    int | str,
+    BeforeValidator(_parts),
+    WithJsonSchema(
+        {
+            "type": ["integer", "string"],
+            "minimum": 1,
+            "maximum": MOST_PARTS,
+            "pattern": f"^{AUTO}$",
+            "x-quantity": "parts",
+            "examples": [AUTO, 2],
+        }
+    ),
+]
 BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
 MarkThreshold = Annotated[str, _checked(mark_threshold), _schema("mark", "20 packets", "30 KB")]
 StepThreshold = Annotated[str, _checked(step_threshold), _schema("step", "1 ms", "5 packets")]

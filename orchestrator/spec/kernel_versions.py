@@ -14,6 +14,8 @@ KERNELS = (*ORDINARY_KERNELS, *FURTHER_KERNELS, *DEBUG_KERNELS)
 KERNELS_WITHOUT_L4S = ("5.10", "6.1", "6.12", *DEBUG_KERNELS)
 # From 6.17 on, TCP with SACK finds losses by time only, whatever net.ipv4.tcp_recovery says (docs/kernels.md).
 KERNELS_WITHOUT_DUPTHRESH = ("7.3",)
+# Kernels in which a host does the same whichever other hosts share its guest: the sandbox's own.
+KERNELS_IN_PARTS = KERNELS
 # A kernel of the user's (kernels/named_kernels.py).
 KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
 KERNEL_NAME_RULE = (

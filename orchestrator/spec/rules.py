@@ -14,7 +14,8 @@ from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
 from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
 from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_L4S
 from longhaul.orchestrator.spec.measures import MEASURES, known_measure
-from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow, Link, LinkNumbers, Path
+from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow
+from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
 from longhaul.orchestrator.spec.yaml_text import Location

@@ -24,6 +24,8 @@ from longhaul.orchestrator.system.errors import BackendError
 _REPORT_FD = 3
 # The guest's terminal, for the guard.
 _TERMINAL_FD = 6
+# What it shares with other guests: memory and doorbell of each.
+_FIRST_SHARED_FD = 8
 # Fields of /proc/PID/stat from the state on: time in user space and in the kernel, of the process and of children it waited for.
 _CPU_TICKS = slice(11, 15)
 
@@ -57,6 +59,16 @@ class Guard:
         self._control = control
         self._report = report
         self._ended: GuardReport | None = None
+
+    @property
+    def logs(self) -> list[Path]:
+        """The log of the guest."""
+        return [self.directory / "log.txt"]
+
+    @property
+    def report_fd(self) -> int:
+        """A descriptor that is readable once the guest has ended."""
+        return self._report
 
     def wait(self, timeout_s: float) -> GuardReport | None:
         """The report if the guest has ended within the timeout, else None."""
@@ -151,8 +163,14 @@ def _signal_of(wait_status: int) -> int | None:
     return os.WTERMSIG(wait_status) if os.WIFSIGNALED(wait_status) else None
 
 
-def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], terminal: int | None = None) -> Guard:
-    """Start a guard whose output goes to `log`, with this descriptor as its guest's terminal; the caller must close the guard."""
+def start_guard(
+    argv: Sequence[str],
+    log: Path,
+    environment: Mapping[str, str],
+    terminal: int | None = None,
+    shared: Sequence[int] = (),
+) -> Guard:
+    """Start a guard whose output goes to `log`, with this descriptor as its guest's terminal, and these for its guest; the caller must close the guard."""
     control_read, control_write = os.pipe()
     report_read, report_write = os.pipe()
     actions = [
@@ -161,10 +179,11 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], 
         (os.POSIX_SPAWN_DUP2, 1, 2),
         (os.POSIX_SPAWN_DUP2, report_write, _REPORT_FD),
     ]
-    if terminal is not None:
-        # A number that none of the above has, so that nothing is overwritten.
-        high = fcntl.fcntl(terminal, fcntl.F_DUPFD_CLOEXEC, 64)
-        actions.append((os.POSIX_SPAWN_DUP2, high, _TERMINAL_FD))
+    places = [] if terminal is None else [(terminal, _TERMINAL_FD)]
+    places += [(number, _FIRST_SHARED_FD + place) for place, number in enumerate(shared)]
+    # Numbers that none of the others has, so that nothing is overwritten.
+    high = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 64) for number, _ in places]
+    actions += [(os.POSIX_SPAWN_DUP2, one, place) for one, (_, place) in zip(high, places, strict=True)]
     try:
         # Its own process group: Ctrl-C at the terminal reaches this process alone, which then cancels in order.
         pid = os.posix_spawn(argv[0], list(argv), dict(environment), file_actions=actions, setpgroup=0)
@@ -175,6 +194,6 @@ def start_guard(argv: Sequence[str], log: Path, environment: Mapping[str, str], 
     finally:
         os.close(control_read)
         os.close(report_write)
-        if terminal is not None:
-            os.close(high)
+        for number in high:
+            os.close(number)
     return Guard(pid, control_write, report_read, log.parent.resolve())

@@ -344,6 +344,7 @@ def info(options: InfoOptions) -> None:
         show(options, server)
         return
     from longhaul.orchestrator.kernels.build import find_kernels
+    from longhaul.orchestrator.kernels.release_lock import effect_of
     from longhaul.orchestrator.system.settings import load_settings
 
     rows = find_kernels(load_settings(), options.name)
@@ -356,4 +357,4 @@ def info(options: InfoOptions) -> None:
         for line in row["parts"]:
             print(f"  {line}")
         for patch in row.get("without", []):
-            print(f"  without {patch}, which does not apply to its source and makes runs faster only")
+            print(f"  without {patch}, which does not apply to its source{effect_of(patch)}")

@@ -85,7 +85,11 @@ def clock_line(document: Document) -> str:
         took = f"answered from the store (it took {document['wall_s']:.2f} s of wall time when it ran)"
         return took + (f", kernel {document['kernel']}{own}" if (own := _own_kernel(document)) else "")
     speed = document["virtual_s"] / max(document["wall_s"], 1e-9)
-    return f"{document['virtual_s']:g} s of {document.get('clock', 'virtual')} time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x), kernel {document['kernel']}{_own_kernel(document)}"
+    return f"{document['virtual_s']:g} s of {document.get('clock', 'virtual')} time in {document['wall_s']:.2f} s of wall time ({speed:.1f} x){_in_parts(document)}, kernel {document['kernel']}{_own_kernel(document)}"
+
+
+def _in_parts(document: Document) -> str:
+    return f" in {document['parts']} guests" if "parts" in document else ""
 
 
 def _own_kernel(document: Document) -> str:

@@ -36,6 +36,7 @@
 #define TRACE_FD      5
 #define OUTPUT_FD     6 /* or the terminal */
 #define ERRORS_FD     7
+#define FIRST_PEER_FD 8
 #define REAP_TRIES    200
 #define REAP_PAUSE_NS 10000000
 
@@ -44,8 +45,10 @@ struct job {
 	long wall_s;
 	const char *directory;
 	bool remove;
-	bool output;   /* descriptors 6 and 7 are new files */
-	bool terminal; /* descriptor 6 is the caller's, and stays */
+	const char *whole; /* the folder of a run in parts, to be removed with the directory */
+	bool output;	   /* descriptors 6 and 7 are new files */
+	bool terminal;	   /* descriptor 6 is the caller's, and stays */
+	long peers; /* so many pairs of descriptors from 8 on are the caller's: memory and doorbell of other parts */
 	char **command;
 };
 
@@ -54,7 +57,7 @@ enum reason { EXITED, CANCELLED, WALL_LIMIT };
 static _Noreturn void usage(const char *what)
 {
 	die("starting the guard", "",
-	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] [--output | --terminal] --dir DIR -- LINUX ...",
+	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] [--output | --terminal] [--peers N --whole DIR] --dir DIR -- LINUX ...",
 	    "%s", what);
 }
 
@@ -98,6 +101,10 @@ static struct job parse(int count, char **arguments)
 			job.cpu = number(arguments[i]);
 		else if (!strcmp(name, "--wall-s"))
 			job.wall_s = number(arguments[i]);
+		else if (!strcmp(name, "--peers"))
+			job.peers = number(arguments[i]);
+		else if (!strcmp(name, "--whole"))
+			job.whole = realpath(arguments[i], NULL);
 		else if (!strcmp(name, "--dir"))
 			job.directory = arguments[i];
 		else
@@ -173,7 +180,8 @@ static void place_descriptors(const struct job *job)
 	    dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
 		die("placing the guest's descriptors", "", "", "%s", strerror(errno));
 	for (int fd = 3; fd < 64; fd++)
-		if (fd != OUTPUT_FD || !job->terminal)
+		if ((fd != OUTPUT_FD || !job->terminal) &&
+		    (fd < FIRST_PEER_FD || fd >= FIRST_PEER_FD + 2 * job->peers))
 			close(fd);
 	place_file("trace.bin", TRACE_FD);
 	if (job->output) {
@@ -327,7 +335,8 @@ int guard_run(int count, char **arguments)
 	}
 	reap_rest(guest);
 	report(reason, status, now_s() - begun_s);
+	/* The guards of other parts remove the same at the same time: the last one finds nothing in the way. */
 	if (reason == CANCELLED && job.remove)
-		nftw(job.directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		nftw(job.whole ? job.whole : job.directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return 0;
 }

@@ -113,7 +113,7 @@ static void check(const struct plan *plan)
 		struct ndmsg body = {.ndm_family = AF_BRIDGE};
 		struct request request;
 
-		if (!search.node->bridge)
+		if (!search.node->bridge || search.node->elsewhere)
 			continue;
 		request_begin(&request, RTM_GETNEIGH, 0, &body, sizeof(body));
 		netlink_dump(search.node->rtnl_fd, &request, visit_entry, &search);
@@ -121,7 +121,7 @@ static void check(const struct plan *plan)
 	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
 		const struct end *end = &plan->wires[i / 2].ends[i % 2];
 
-		if (end->node->bridge)
+		if (end->node->bridge && !end->node->elsewhere)
 			compare_number(end, "hosts behind it", end->behind_count, found[i]);
 	}
 	free(found);
@@ -132,7 +132,7 @@ void bridges_create(struct plan *plan)
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct node *node = &plan->nodes[i];
 
-		if (!node->bridge)
+		if (!node->bridge || node->elsewhere)
 			continue;
 		make_device(node);
 		enter_node(node);
@@ -142,7 +142,7 @@ void bridges_create(struct plan *plan)
 	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
 		const struct end *end = &plan->wires[i / 2].ends[i % 2];
 
-		if (!end->node->bridge)
+		if (!end->node->bridge || end->node->elsewhere)
 			continue;
 		join(end, end->node->bridge_index);
 		settle(end);

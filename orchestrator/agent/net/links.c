@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
+#include <lh_wire.h>
 #include <linux/veth.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -81,6 +82,28 @@ static void make_wire(const struct wire *wire)
 	ask_node(near->node, &request, "making the wire", near->dev);
 }
 
+/* The end that is here; the other part makes its own. */
+static void make_crossing(const struct wire *wire, const struct end *end)
+{
+	struct ifinfomsg body = {0};
+	struct request request;
+	size_t info, data;
+
+	request_begin(&request, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof(body));
+	describe_end(&request, end);
+	info = request_nest(&request, IFLA_LINKINFO);
+	request_add_text(&request, IFLA_INFO_KIND, LH_WIRE_KIND);
+	data = request_nest(&request, IFLA_INFO_DATA);
+	request_add_u32(&request, LH_WIRE_PEER, wire->peer);
+	request_add_u32(&request, LH_WIRE_PLACE, wire->place);
+	request_add_u64(&request, LH_WIRE_DELAY_NS, wire->delay_ns);
+	if (wire->ahead_ns)
+		request_add_u64(&request, LH_WIRE_AHEAD_NS, wire->ahead_ns);
+	request_unnest(&request, data);
+	request_unnest(&request, info);
+	ask_node(end->node, &request, "making the wire", end->dev);
+}
+
 static void find_index(struct end *end)
 {
 	struct ifreq ifreq = {0};
@@ -150,6 +173,8 @@ static void visit_devices(const struct plan *plan, struct device_counters *count
 		struct ifinfomsg body = {0};
 		struct request request;
 
+		if (plan->nodes[i].elsewhere)
+			continue;
 		request_begin(&request, RTM_GETLINK, 0, &body, sizeof(body));
 		netlink_dump(visit.node->rtnl_fd, &request, visit_device, &visit);
 	}
@@ -207,6 +232,8 @@ static size_t devices_waiting(const struct plan *plan)
 		struct ifinfomsg body = {0};
 		struct request request;
 
+		if (plan->nodes[i].elsewhere)
+			continue;
 		request_begin(&request, RTM_GETLINK, 0, &body, sizeof(body));
 		netlink_dump(plan->nodes[i].rtnl_fd, &request, visit_state, &waiting);
 	}
@@ -236,13 +263,20 @@ void links_create(struct plan *plan)
 	for (size_t i = 0; i < plan->wire_count; i++) {
 		struct wire *wire = &plan->wires[i];
 
-		if (!wire->ends[0].node->process)
+		for (int side = 0; side < 2 && wire->crosses; side++)
+			if (!wire->ends[side].node->elsewhere)
+				make_crossing(wire, &wire->ends[side]);
+		if (!wire->crosses && !wire->ends[0].node->process &&
+		    !wire->ends[0].node->elsewhere)
 			make_wire(wire);
 		for (int side = 0; side < 2; side++)
-			find_index(&wire->ends[side]);
+			if (!wire->ends[side].node->elsewhere)
+				find_index(&wire->ends[side]);
 		for (int side = 0; side < 2; side++) {
 			struct end *end = &wire->ends[side];
 
+			if (end->node->elsewhere)
+				continue;
 			if (end->node->process)
 				complete_end(end);
 			device_up(end->node, end->dev, end->index);

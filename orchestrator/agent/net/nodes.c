@@ -99,6 +99,8 @@ void nodes_create(struct plan *plan)
 {
 	birth_namespace = open_here("/proc/self/ns/net");
 	for (size_t i = 0; i < plan->node_count; i++) {
+		if (plan->nodes[i].elsewhere)
+			continue;
 		enter_first(&plan->nodes[i]);
 		open_node(&plan->nodes[i]);
 		device_up(&plan->nodes[i], "lo", 1);

@@ -210,7 +210,8 @@ void qdiscs_install_on(const struct end *end)
 void qdiscs_install(struct plan *plan)
 {
 	for (size_t i = 0; i < 2 * plan->wire_count; i++)
-		qdiscs_install_on(&plan->wires[i / 2].ends[i % 2]);
+		if (!plan->wires[i / 2].ends[i % 2].node->elsewhere)
+			qdiscs_install_on(&plan->wires[i / 2].ends[i % 2]);
 }
 
 void qdiscs_change(const struct change *change)

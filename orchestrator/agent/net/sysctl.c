@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,25 @@ void sysctls_of_guest(const struct plan *plan)
 		sysctl_write("(the guest)", plan->sysctls[i].name, plan->sysctls[i].value);
 }
 
+/* A host's kernel draws from the seed and the host's name, whichever other hosts share its guest (FNV-1a). */
+static void set_draws(const struct plan *plan, const struct node *node)
+{
+	static const char setting[] = "net/core/draws_key";
+	uint64_t key = 0xcbf29ce484222325ull;
+	char text[64];
+
+	if (!exists(setting))
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 "/", plan->seed);
+	for (const char *part = text; *part; part++)
+		key = (key ^ (unsigned char)*part) * 0x100000001b3ull;
+	for (const char *part = node->name; *part; part++)
+		key = (key ^ (unsigned char)*part) * 0x100000001b3ull;
+	/* 0 is a host without a key. */
+	snprintf(text, sizeof(text), "%" PRIu64, key | 1);
+	sysctl_write(node->name, setting, text);
+}
+
 void sysctls_of_nodes(struct plan *plan)
 {
 	static const char *const no_ipv6[] = {"net/ipv6/conf/all/disable_ipv6",
@@ -111,11 +131,14 @@ void sysctls_of_nodes(struct plan *plan)
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct node *node = &plan->nodes[i];
 
+		if (node->elsewhere)
+			continue;
 		enter_node(node);
 		/* Neighbour discovery would put packets of its own into the queues. */
 		for (int j = 0; j < 2; j++)
 			if (exists(no_ipv6[j]))
 				sysctl_write(node->name, no_ipv6[j], "1");
+		set_draws(plan, node);
 		for (size_t j = 0; j < node->sysctl_count; j++) {
 			const struct pair *pair = &node->sysctls[j];
 

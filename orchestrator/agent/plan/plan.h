@@ -31,7 +31,7 @@ struct node {
 	struct in_addr host_address;
 	const char *device;
 	uint32_t link;
-	bool elsewhere; /* another machine's agent runs it */
+	bool elsewhere; /* another machine or part of the run has it */
 
 	pid_t process; /* its namespace is that of this process; 0: the agent makes it */
 	unsigned int bridge_index;
@@ -115,6 +115,29 @@ struct end {
 
 struct wire {
 	struct end ends[2];
+	/* One end is in another part of the run. */
+	bool crosses;
+	uint32_t peer, place; /* among the wires to that part */
+	uint64_t delay_ns;    /* of what leaves the end that is here */
+	uint64_t
+		ahead_ns; /* how long before it arrives its links are given what comes: kmod/lh_wire.c */
+};
+
+/* A run in several guests: this one is one part of it, with wires to others. */
+#define MOST_PEERS 16
+
+struct part_peer {
+	uint32_t number;
+	uint32_t wires;
+	uint64_t least_delay_ns; /* of the wires from it */
+};
+
+struct part {
+	uint32_t number;
+	struct part_peer peers[MOST_PEERS];
+	size_t peer_count; /* 0: the run is in one guest */
+	uint64_t window_ns, arena_bytes, seed;
+	uint32_t spins;
 };
 
 struct route {
@@ -216,7 +239,8 @@ struct plan {
 	bool on_host;	    /* others use this kernel too: what it has only once is left as it is */
 	bool real_clock;    /* time runs while the agent works; the trace is sampled, not probed */
 	bool resets_at_end; /* flows that last until the end are cut off there */
-	uint64_t duration_us;
+	uint64_t duration_us, seed;
+	struct part part;
 	struct pair *sysctls; /* of the whole guest */
 	size_t sysctl_count;
 	struct node *nodes;

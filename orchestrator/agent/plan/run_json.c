@@ -57,6 +57,8 @@ static void read_nodes(struct plan *plan, const struct json *list)
 		NEED("name", struct reading, node.name, FIELD_TEXT),
 		NEED("bridge", struct reading, node.bridge, FIELD_BOOL),
 		NEED("sysctls", struct reading, sysctls, FIELD_VALUE),
+		MAYBE("elsewhere", struct reading, node.elsewhere, FIELD_BOOL, false),
+		IGNORE("kernel"),
 	};
 
 	plan->node_count = fields_expect(list, JSON_LIST)->count;
@@ -108,12 +110,28 @@ static void read_end(struct plan *plan, const struct json *object, struct end *e
 	plan_read_qdiscs(reading.qdiscs, &end->qdiscs, &end->qdisc_count);
 }
 
+static void read_crossing(const struct json *object, struct wire *wire)
+{
+	static const struct field fields[] = {
+		NEED("place", struct wire, place, FIELD_U32),
+		NEED("peer", struct wire, peer, FIELD_U32),
+		NEED("delay_ns", struct wire, delay_ns, FIELD_U64),
+		MAYBE("ahead_ns", struct wire, ahead_ns, FIELD_U64, 0),
+	};
+
+	fields_read(object, fields, COUNT(fields), wire);
+	wire->crosses = true;
+}
+
 static void read_wires(struct plan *plan, const struct json *list)
 {
 	struct reading {
-		const struct json *ends;
+		const struct json *ends, *crossing;
 	};
-	static const struct field fields[] = {NEED("ends", struct reading, ends, FIELD_VALUE)};
+	static const struct field fields[] = {
+		NEED("ends", struct reading, ends, FIELD_VALUE),
+		MAYBE("crossing", struct reading, crossing, FIELD_VALUE, 0),
+	};
 
 	plan->wire_count = fields_expect(list, JSON_LIST)->count;
 	plan->wires = need_memory(plan->wire_count, sizeof(*plan->wires));
@@ -125,7 +143,38 @@ static void read_wires(struct plan *plan, const struct json *list)
 			fields_refuse(reading.ends, "a wire has two ends");
 		for (EACH(end, reading.ends))
 			read_end(plan, end, &plan->wires[item->index].ends[end->index]);
+		if (reading.crossing)
+			read_crossing(reading.crossing, &plan->wires[item->index]);
 	}
+}
+
+static void read_part(struct plan *plan, const struct json *object)
+{
+	struct reading {
+		struct part part;
+		const struct json *peers;
+	} reading = {0};
+	static const struct field fields[] = {
+		NEED("number", struct reading, part.number, FIELD_U32),
+		NEED("window_ns", struct reading, part.window_ns, FIELD_U64),
+		NEED("arena_bytes", struct reading, part.arena_bytes, FIELD_U64),
+		NEED("seed", struct reading, part.seed, FIELD_U64),
+		NEED("spins", struct reading, part.spins, FIELD_U32),
+		NEED("peers", struct reading, peers, FIELD_VALUE),
+	};
+	static const struct field peer_fields[] = {
+		NEED("number", struct part_peer, number, FIELD_U32),
+		NEED("wires", struct part_peer, wires, FIELD_U32),
+		NEED("least_delay_ns", struct part_peer, least_delay_ns, FIELD_U64),
+	};
+
+	fields_read(object, fields, COUNT(fields), &reading);
+	plan->part = reading.part;
+	plan->part.peer_count = fields_expect(reading.peers, JSON_LIST)->count;
+	if (plan->part.peer_count > MOST_PEERS)
+		fields_refuse(reading.peers, "a part has at most %d peers", MOST_PEERS);
+	for (EACH(peer, reading.peers))
+		fields_read(peer, peer_fields, COUNT(peer_fields), &plan->part.peers[peer->index]);
 }
 
 static void read_neighbours(struct plan *plan, const struct json *list)
@@ -332,10 +381,10 @@ static bool is_second(const struct json *root, const char *key, const char *text
 void plan_read(const char *path, struct plan *plan)
 {
 	struct reading {
-		uint64_t format, duration_us;
+		uint64_t format, duration_us, seed;
 		const char *where, *clock;
 		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
-			*flows, *schedule, *trace, *hosts;
+			*flows, *schedule, *trace, *hosts, *part;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -353,11 +402,13 @@ void plan_read(const char *path, struct plan *plan)
 		NEED("schedule", struct reading, schedule, FIELD_VALUE),
 		NEED("trace", struct reading, trace, FIELD_VALUE),
 		MAYBE("hosts", struct reading, hosts, FIELD_VALUE, 0),
+		MAYBE("part", struct reading, part, FIELD_VALUE, 0),
 		IGNORE("asked_at"),
 		IGNORE("experiment"),
 		IGNORE("backend"),
+		IGNORE("parts"),
 		IGNORE("kernel"),
-		IGNORE("seed"),
+		MAYBE("seed", struct reading, seed, FIELD_U64, 0),
 		IGNORE("point"),
 		IGNORE("window_us"),
 		IGNORE("phases"),
@@ -378,11 +429,14 @@ void plan_read(const char *path, struct plan *plan)
 			      "%llu is not 1, the format this agent reads",
 			      (unsigned long long)reading.format);
 	plan->duration_us = reading.duration_us;
+	plan->seed = reading.seed;
 	if (!plan->duration_us)
 		fields_refuse(json_member(root, "duration_us"), "nothing happens in no time");
 	/* On real hosts every setting of the machine is left as it is, too. */
 	plan->on_host = reading.hosts || is_second(root, "where", reading.where, "guest", "host");
 	plan->real_clock = is_second(root, "clock", reading.clock, "virtual", "real");
+	if (reading.part)
+		read_part(plan, reading.part);
 	if (reading.sysctls)
 		plan->sysctls = read_pairs(reading.sysctls, &plan->sysctl_count);
 	read_nodes(plan, reading.nodes);

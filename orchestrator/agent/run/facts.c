@@ -363,11 +363,13 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 	writer_unsigned(&writer, "end_us", plan->duration_us);
 	writer_list(&writer, "nodes");
 	for (size_t i = 0; i < plan->node_count; i++)
-		write_node(&writer, &plan->nodes[i]);
+		if (!plan->nodes[i].elsewhere)
+			write_node(&writer, &plan->nodes[i]);
 	writer_end(&writer);
 	writer_list(&writer, "devices");
 	for (size_t i = 0; i < 2 * plan->wire_count; i++)
-		write_device(&writer, plan, snapshot, i);
+		if (!plan->wires[i / 2].ends[i % 2].node->elsewhere)
+			write_device(&writer, plan, snapshot, i);
 	writer_end(&writer);
 	writer_list(&writer, "flows");
 	for (size_t i = 0; i < plan->flow_count; i++)
@@ -375,7 +377,8 @@ void facts_write(const struct plan *plan, const struct snapshot *snapshot,
 	writer_end(&writer);
 	writer_list(&writer, "nodes_snmp");
 	for (size_t i = 0; i < plan->node_count; i++)
-		write_snmp(&writer, &plan->nodes[i], snapshot->nodes[i].snmp);
+		if (!plan->nodes[i].elsewhere)
+			write_snmp(&writer, &plan->nodes[i], snapshot->nodes[i].snmp);
 	writer_end(&writer);
 	writer_list(&writer, "links");
 	for (size_t i = 0; i < plan->link_count; i++) {

@@ -21,6 +21,7 @@
 #include "net/qdisc.h"
 #include "net/sysctl.h"
 #include "run/facts.h"
+#include "run/part.h"
 #include "run/schedule.h"
 #include "run/snapshot.h"
 #include "system/clock.h"
@@ -72,6 +73,7 @@ void run_set_up(struct plan *plan)
 {
 	sysctl_of_log(plan, true);
 	modules_load(plan);
+	part_prepare(plan);
 	/* Bridges log four lines a port, and there may be thousands. */
 	sysctl_of_log(plan, false);
 	sysctls_of_guest(plan);
@@ -92,6 +94,20 @@ static void go_last(void)
 		die("lowering the agent's priority", "", "", "%s", strerror(errno));
 }
 
+/*
+ * Kernels round times to whole ticks since their boot, so time zero is the same in one guest and in several: after the longest
+ * set-up of so many wires, each of which takes some 17 ms of virtual time in a guest that has both its ends.
+ */
+#define WIRES_A_SECOND 32
+
+static uint64_t choose_epoch(const struct plan *plan)
+{
+	uint64_t chosen_ns = clock_choose_epoch(),
+		 least_ns = (2 + plan->wire_count / WIRES_A_SECOND) * NS_PER_S;
+
+	return plan->real_clock || chosen_ns > least_ns ? chosen_ns : least_ns;
+}
+
 void run_execute(struct plan *plan)
 {
 	struct snapshot snapshot;
@@ -102,7 +118,8 @@ void run_execute(struct plan *plan)
 	thread_start(watch_deadline, plan);
 	run_set_up(plan);
 	flows_prepare(plan);
-	probe_start(plan, clock_choose_epoch());
+	clock_set_epoch(part_agree_epoch(plan, choose_epoch(plan)));
+	probe_start(plan, clock_epoch_ns());
 	if (plan->real_clock)
 		budget_start();
 	flows_start(plan);
@@ -116,6 +133,11 @@ void run_execute(struct plan *plan)
 	iperf3_await_counts(plan);
 	snapshot_take(plan, &snapshot);
 	flows_count(plan);
+	part_end(plan);
+	/* The kernel may let a sender sleep for a moment before it says that it has stopped. */
+	if (!plan->real_clock)
+		flows_settle(plan);
+	flows_note_end(plan);
 	probe_mark(EVENT_END, NO_FLOW, 0);
 	probe_flush();
 	probe_report(plan, &report);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "net/nodes.h"
+#include "system/clock.h"
 #include "system/fatal.h"
 
 #define PROBE "/proc/lh_trace"
@@ -48,7 +49,8 @@ static void start(const struct plan *plan, uint64_t epoch_ns)
 		command("link %u %s %x\n", link->id, link->end->dev, link->queue >> 16);
 		leave_node();
 	}
-	command("epoch %llu\n", (unsigned long long)epoch_ns);
+	command("epoch %llu %llu\n", (unsigned long long)epoch_ns,
+		(unsigned long long)(epoch_ns + plan->duration_us * NS_PER_US));
 }
 
 static void mark(enum event event, uint32_t id, uint64_t value)

@@ -44,8 +44,7 @@ pid_t child_start(const struct node *node, char *const words[], const char *outp
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(127);
-		if (last)
-			sched_setscheduler(0, SCHED_IDLE, &none);
+		sched_setscheduler(0, last ? SCHED_IDLE : SCHED_OTHER, &none);
 		dup2(nothing, STDIN_FILENO);
 		dup2(out, STDOUT_FILENO);
 		execvp(words[0], words);

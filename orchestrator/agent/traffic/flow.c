@@ -48,7 +48,7 @@ void flow_error(struct flow *flow, const char *format, ...)
 	pthread_mutex_unlock(&traffic_lock);
 }
 
-static void note(struct flow *flow, enum event event, uint64_t *when_us)
+static void note(uint64_t *when_us)
 {
 	uint64_t now_us = clock_now_ns() / NS_PER_US;
 
@@ -56,23 +56,40 @@ static void note(struct flow *flow, enum event event, uint64_t *when_us)
 	*when_us = now_us;
 	pthread_cond_broadcast(&traffic_changed);
 	pthread_mutex_unlock(&traffic_lock);
-	probe_mark(event, flow->id, 0);
 }
 
 void flow_connected(struct flow *flow)
 {
-	if (flow->counters->connected_us == NEVER)
-		note(flow, EVENT_CONNECTED, &flow->counters->connected_us);
+	if (flow->counters->connected_us != NEVER)
+		return;
+	note(&flow->counters->connected_us);
+	probe_mark(EVENT_CONNECTED, flow->id, 0);
+}
+
+/* At the end of a run in virtual time all flows stop at once, and are noted in the order of the plan. */
+static bool stops_at_end(const struct flow *flow)
+{
+	return clock_is_virtual() && flow->counters->stopped_us != NEVER &&
+	       flow->counters->stopped_us >= flow->traffic->plan->duration_us;
 }
 
 void flow_stopped(struct flow *flow)
 {
-	note(flow, EVENT_STOPPED, &flow->counters->stopped_us);
+	note(&flow->counters->stopped_us);
+	if (!stops_at_end(flow))
+		probe_mark(EVENT_STOPPED, flow->id, 0);
+}
+
+void flow_note_end(const struct flow *flow)
+{
+	if (stops_at_end(flow))
+		probe_mark(EVENT_STOPPED, flow->id, 0);
 }
 
 void flow_completed(struct flow *flow)
 {
-	note(flow, EVENT_COMPLETED, &flow->counters->completed_us);
+	note(&flow->counters->completed_us);
+	probe_mark(EVENT_COMPLETED, flow->id, 0);
 }
 
 int flow_socket(int type, uint32_t mark)

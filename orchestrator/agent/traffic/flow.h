@@ -48,6 +48,8 @@ void flow_error(struct flow *flow, const char *format, ...) __attribute__((forma
 /* Notes the time of an event and passes it to the probe. */
 void flow_connected(struct flow *flow);
 void flow_stopped(struct flow *flow);
+/* The same event of a flow that stopped with the run. */
+void flow_note_end(const struct flow *flow);
 void flow_completed(struct flow *flow);
 
 #endif

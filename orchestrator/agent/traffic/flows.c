@@ -1,6 +1,10 @@
 /* One row a kind of flow: what makes its sockets, what its threads run, what counts it at the end. */
 #include "traffic/flows.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
 #include "net/nodes.h"
 #include "system/clock.h"
 #include "system/fatal.h"
@@ -75,18 +79,42 @@ void flows_prepare(struct plan *plan)
 			iperf3_prepare(&plan->flows[i]);
 }
 
+/*
+ * Threads that are woken at one instant run in the order of their waking, each until it waits: then it does not matter which
+ * hosts are in this guest. In real time they are threads like all others.
+ */
+static void run_in_order(bool in_order)
+{
+	struct sched_param parameter = {.sched_priority = in_order};
+
+	if (clock_is_virtual() &&
+	    sched_setscheduler(0, in_order ? SCHED_FIFO : SCHED_OTHER, &parameter))
+		die("ordering the threads of flows", "", "", "%s", strerror(errno));
+}
+
+static void start_threads(struct flow *flow)
+{
+	if (flow->start_us >= flow_end_us(flow))
+		return;
+	if (!flow->to->elsewhere)
+		thread_start(kinds[flow->kind].receive, flow);
+	if (!flow->from->elsewhere)
+		thread_start(kinds[flow->kind].send, flow);
+}
+
+/*
+ * In the order of the hosts that send: what several of them send at one instant comes from a wire in the order of wires, so it
+ * has that order in one guest too.
+ */
 void flows_start(struct plan *plan)
 {
-	for (size_t i = 0; i < plan->flow_count; i++) {
-		struct flow *flow = &plan->flows[i];
-
-		if (flow->start_us >= flow_end_us(flow))
-			continue;
-		if (!flow->to->elsewhere)
-			thread_start(kinds[flow->kind].receive, flow);
-		if (!flow->from->elsewhere)
-			thread_start(kinds[flow->kind].send, flow);
-	}
+	/* Its threads inherit it. */
+	run_in_order(true);
+	for (size_t i = 0; i < plan->node_count; i++)
+		for (size_t j = 0; j < plan->flow_count; j++)
+			if (plan->flows[j].from == &plan->nodes[i])
+				start_threads(&plan->flows[j]);
+	run_in_order(false);
 }
 
 void flows_abort(const struct plan *plan)
@@ -120,6 +148,13 @@ void flows_settle(const struct plan *plan)
 		if (!settled)
 			clock_wait_surely(clock_now_ns() + SETTLE_LOOK_NS);
 	}
+}
+
+void flows_note_end(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->flow_count; i++)
+		if (!plan->flows[i].from->elsewhere)
+			flow_note_end(&plan->flows[i]);
 }
 
 void flows_count(struct plan *plan)

@@ -17,5 +17,7 @@ void flows_abort(const struct plan *plan);
 void flows_settle(const struct plan *plan);
 /* At the end of the run: what receivers and unfinished senders have counted so far. */
 void flows_count(struct plan *plan);
+/* The events of flows that stopped with the run, in virtual time. */
+void flows_note_end(const struct plan *plan);
 
 #endif

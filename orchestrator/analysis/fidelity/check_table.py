@@ -19,7 +19,7 @@ CHECKS: Mapping[str, str] = {
     "air time": "on a shared 802.11 channel: its exchanges equal its transmitters' frames, its busy time equals their exchanges and collisions, and these equal the values computed from their packets and bytes (docs/wireless.md)",
     "queue limit": "never more waiting than the buffer holds, in packets or bytes; with CAKE, in memory (docs/fidelity.md)",
     "random loss": "within 6.2 standard deviations of its binomial mean (and 20 packets, for small counts)",
-    "conservation": "at the bridge: packets in = out + dropped + waiting, all counters read at one instant of virtual time; with `corrupt`, up to the number of corrupted frames may be missing",
+    "conservation": "at the bridge: packets in = out + dropped + waiting, all counters read at one instant of virtual time; on its wires from other guests, packets sent = arrived + on the way; with `corrupt`, up to the number of corrupted frames may be missing",
     "no drop elsewhere": "devices, sockets and IP dropped no packet, except up to the number of corrupted frames: a bit that flips in a header makes a host or a bridge refuse the frame; queues drop only where the experiment allows it",
     "window": "a capped window reads back as set, and equals the window that the sender was offered at the end, in whole segments; never more bytes than that were acknowledged within one round trip",
     "two queues": "on a link with dualpi2: what the kernel counted into the Classic and the L4S queue left that queue, was dropped or still waits; and the marks that it counted are those of the trace, where no other queue marks",

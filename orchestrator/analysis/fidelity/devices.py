@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.qdiscs import DCF, LINK, has_rate
 from longhaul.orchestrator.plan.run import DeviceChange, End, Option, Qdisc, Run
 from longhaul.orchestrator.trace.records import Trace
@@ -33,6 +34,9 @@ _MOST_LISTED = 10
 
 def judge_devices(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
     """Every check of the devices."""
+    if parts := facts.get("parts"):
+        # The delay of a wire between two guests is not in a queue of either.
+        run = cut_run(run, len(parts["guests"])).run
     yield _settings(run, facts)
     slack, corrupted = _reading_slack(run, facts), _most_corrupted(run, facts)
     yield _frames(run, trace, facts, slack)
@@ -155,7 +159,7 @@ def _reading_slack(run: Run, facts: Facts) -> float:
 
 
 def _conservation(run: Run, facts: Facts, slack: float, corrupted: float) -> Iterator[Verdict]:
-    """At a bridge: incoming packets left, were dropped by a queue, or still wait."""
+    """At a bridge: incoming packets left, were dropped by a queue, or still wait; on its wires from other guests, none got lost."""
     duplicates = any(qdisc.options.get("duplicate_2p32") for end in run.ends for qdisc in end.qdiscs)
     for node in run.nodes:
         if not node.bridge:
@@ -168,7 +172,25 @@ def _conservation(run: Run, facts: Facts, slack: float, corrupted: float) -> Ite
         left = went + dropped + waiting
         ok = came <= left + slack + corrupted and (duplicates or left - came <= slack)
         counted = f"{node.name}: {came} in = {went} out + {dropped} dropped + {waiting} waiting"
-        yield "conservation", ok, counted + (f", at most {corrupted:.0f} corrupted" if corrupted else "")
+        lost = list(_lost_between_guests(run, facts, node.name))
+        about = counted + (f", at most {corrupted:.0f} corrupted" if corrupted else "")
+        yield "conservation", ok and not lost, "; ".join([about, *lost])
+
+
+def _lost_between_guests(run: Run, facts: Facts, bridge: str) -> Iterator[str]:
+    """The wires to a bridge from another guest on which a packet that one end sent neither arrived at the other nor is on the way."""
+    if (parts := facts.get("parts")) is None:
+        return
+    devices = {device["dev"]: device for device in facts["devices"]}
+    for wire in run.wires:
+        if bridge not in [end.node for end in wire.ends]:
+            continue
+        for near, far in (wire.ends, wire.ends[::-1]):
+            if (waiting := parts["on_the_way"].get(near.dev)) is None:
+                continue
+            sent, came = devices[near.dev]["tx_packets"], devices[far.dev]["rx_packets"]
+            if sent != came + devices[far.dev]["rx_dropped"] + waiting:
+                yield f"between guests, {near.dev} sent {sent}, {came} arrived and {waiting} are on the way"
 
 
 def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:

@@ -7,5 +7,5 @@ run_on_hosts.py      one run, from start to end                        path_prob
   |-- findings.py    what could spoil the numbers, before and after
   |-- health.py      the last known state of each host
   |-- trace/merge.py     their growing traces -> trace.bin
-  `-- merge_facts.py    their facts.json     -> facts.json
+  `-- ../merge_facts.py their facts.json     -> facts.json
 """

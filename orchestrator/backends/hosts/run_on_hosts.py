@@ -31,8 +31,8 @@ from longhaul.orchestrator.backends.hosts.clocks import (
 from longhaul.orchestrator.backends.hosts.findings import Finding
 from longhaul.orchestrator.backends.hosts.handshake import greet
 from longhaul.orchestrator.backends.hosts.health import note_health
-from longhaul.orchestrator.backends.hosts.merge_facts import merge_facts
 from longhaul.orchestrator.backends.hosts.ssh_channel import Channel, failure, read_json
+from longhaul.orchestrator.backends.merge_facts import merge_host_facts
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.spec.host_policy import Policy
 from longhaul.orchestrator.system.dataclass_json import encode
@@ -92,7 +92,7 @@ class Conduct:
                         "".join(f"{name}: {line}\n" for line in messages.read_text(errors="replace").splitlines())
                     )
                     messages.unlink()
-        facts = merge_facts(self._run, self._facts, records, self._more)
+        facts = merge_host_facts(self._run, self._facts, records, self._more)
         if box := self._run.box:
             facts["box"] = {"name": box.host.node, **self._facts[box.host.node], **self._more[box.host.node]}
         facts["findings"] = found.as_documents(findings)

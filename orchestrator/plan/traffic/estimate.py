@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.run import Flow, Run
@@ -46,7 +46,7 @@ _QUEUED_PACKETS = 6.0
 @dataclass(slots=True)
 class _Group:
     flow: Flow
-    count: int
+    members: list[int]
     start_s: float
     stop_s: float
     mss: float
@@ -66,6 +66,10 @@ class _Group:
     waits_until_s: float = 0.0
     dark_since_s: float | None = None
 
+    @property
+    def count(self) -> int:
+        return len(self.members)
+
     def alive(self, now_s: float) -> bool:
         return self.start_s <= now_s < self.stop_s and self.left > 0
 
@@ -76,7 +80,8 @@ class _Group:
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """Packets that senders send: of TCP and of web users, and of UDP; what crosses a wire, with ACKs; how often UDP senders and
-    receivers wake up; connections of flows; web users and their fetches; most packets of TCP and of UDP at a time on the path."""
+    receivers wake up; connections of flows; web users and their fetches; most packets of TCP and of UDP at a time on the path; what each
+    flow sends, by its number."""
 
     tcp: float
     udp: float
@@ -88,6 +93,7 @@ class Traffic:
     fetches: float
     peak: float
     udp_peak: float
+    of_flows: Mapping[int, float]
 
 
 def expected_traffic(run: Run) -> Traffic:
@@ -120,6 +126,9 @@ def expected_traffic(run: Run) -> Traffic:
         fetches=sum(one.fetches for _, one in fetched),
         peak=peak,
         udp_peak=sum(sent.peak for sent in udp.values()),
+        of_flows={number: group.sent for group in groups for number in group.members}
+        | {number: sent.packets for number, sent in udp.items()}
+        | {flow.id: one.packets for flow, one in fetched},
     )
 
 
@@ -160,7 +169,7 @@ def _groups(run: Run) -> list[_Group]:
             flow.cc, flow.start_us // step_us, stop_us, flow.bytes, options.window_clamp_bytes, options.max_pacing_bps, flow.forward,
         )  # fmt: skip
         if key in found:
-            found[key].count += 1
+            found[key].members.append(flow.id)
             continue
         mss = float(run.least_mtu - run.meaning.mtu + run.meaning.mss_bytes)
         most = options.window_clamp_bytes / mss if options.window_clamp_bytes else math.inf
@@ -172,7 +181,7 @@ def _groups(run: Run) -> list[_Group]:
         window = float(initial.get(flow.from_node, _DEFAULT_INITIAL))
         left = flow.bytes / mss if flow.bytes else math.inf
         found[key] = _Group(
-            flow, 1, flow.start_us / 1e6, stop_us / 1e6, mss, window, max(1.0, most), cc, left,
+            flow, [flow.id], flow.start_us / 1e6, stop_us / 1e6, mss, window, max(1.0, most), cc, left,
             window=_fixed_window(run) if cc == "lhfixed" else min(window, max(1.0, most)),
             sack=not {flow.from_node, flow.to_node} & without_sack,
         )  # fmt: skip

@@ -35,7 +35,7 @@ def _provide(settings: Settings, kernel: str) -> None:
         provide_kernel(settings, kernel)
 
 
-def missing_parts(settings: Settings, agent: Path, kernel: str) -> list[tuple[str, str]]:
+def missing_files(settings: Settings, agent: Path, kernel: str) -> list[tuple[str, str]]:
     """Every missing piece, each with the command that provides it."""
     # User-Mode Linux, which guests are, has no port to ARM64.
     if platform.machine() != "x86_64":

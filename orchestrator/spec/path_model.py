@@ -1,0 +1,148 @@
+"""The path of an experiment as a user writes it: the bottleneck, other links, their queues; for model.py."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from longhaul.orchestrator.spec.fields import (
+    BufferSize,
+    Duration,
+    Ecn,
+    Jitter,
+    LineRate,
+    MarkThreshold,
+    OneWayTime,
+    Period,
+    RoundTrip,
+    Share,
+    StepThreshold,
+    Switch,
+    one_of,
+)
+
+QUEUES = (
+    "droptail",
+    "codel",
+    "fq_codel",
+    "pie",
+    "red",
+    "cake",
+    "step",
+    "dualpi2",
+)
+OVERLOADS = ("drop", "overflow")
+DROPS_AT = ("dequeue", "enqueue")
+
+_LEAST_MTU, _LARGEST_MTU = 576, 9000
+
+
+class Part(BaseModel):
+    """Every part of an experiment: no unknown keys, no silent conversions, no changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class OneWay(Part):
+    """The two directions of a path whose delays differ."""
+
+    forward: OneWayTime = Field(description="delay from the senders to the receivers")
+    reverse: OneWayTime = Field(description="delay of the acknowledgements")
+
+
+class Burst(Part):
+    """Gilbert-Elliott: a good and a bad state, drawn anew for every packet."""
+
+    p: Share = Field(description="chance to go from good to bad")
+    r: Share = Field(description="chance to go from bad to good")
+    good: Share = Field(0.0, description="loss in the good state")
+    bad: Share = Field(1.0, description="loss in the bad state")
+
+
+class LinkNumbers(Part):
+    """The numbers of a link that a schedule may change."""
+
+    bandwidth: LineRate | None = Field(
+        None, description="rate of the link, forward; frames count with their 14 bytes of Ethernet header"
+    )
+    rtt: RoundTrip | None = Field(None, description="base round trip over the link, half in each direction")
+    one_way: OneWay | None = Field(None, description="instead of rtt: each direction's delay")
+    buffer: BufferSize | None = Field(
+        None, description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
+    )
+    loss: Share | None = Field(None, description="random loss a packet, forward, in front of the queue")
+    reverse_loss: Share | None = Field(None, description="random loss a packet, of the acknowledgements")
+    burst: Burst | None = Field(None, description="instead of loss: losses in bursts")
+    jitter: Jitter | None = Field(
+        None,
+        description="forward delay varies by up to this, uniformly, in both directions; order is kept unless reorder is given",
+    )
+    reorder: Share | None = Field(None, description="packets that overtake, by skipping the forward delay")
+    duplicate: Share | None = Field(None, description="packets that arrive twice")
+    corrupt: Share | None = Field(None, description="packets with one flipped bit")
+    reverse_bandwidth: LineRate | None = Field(
+        None, description="rate of the reverse direction; without it, the topology's: of most, no limit"
+    )
+
+
+class PathNumbers(LinkNumbers):
+    """The numbers of the path that a schedule may change."""
+
+    mtu: int | None = Field(
+        None, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet of the senders, up to that of the start"
+    )
+
+
+class DualPI2(Part):
+    """Parameters of a dualpi2 queue (RFC 9332): a Classic queue with PI2, and beside it an L4S queue that it is coupled to."""
+
+    target: Duration = Field("15 ms", description="delay that PI2 aims at in the Classic queue")
+    tupdate: Period = Field("16 ms", description="interval of PI2's updates")
+    alpha: float = Field(0.16, ge=1 / 256, le=256, description="integral gain of PI2, Hz, in steps of 1/256")
+    beta: float = Field(3.2, ge=1 / 256, le=256, description="proportional gain of PI2, Hz, in steps of 1/256")
+    step: StepThreshold = Field(
+        "1 ms", description="delay, or number of packets, above which the L4S queue marks every packet"
+    )
+    coupling: int = Field(2, ge=1, le=255, description="coupling factor k: L4S mark probability / base probability")
+    classic_protection: Share = Field(
+        "10 %",
+        description="share of the line that the Classic queue gets however much L4S traffic there is, whole percent",
+    )
+    overload: one_of(*OVERLOADS) = Field(  # type: ignore[valid-type]
+        "drop",
+        description="what happens to L4S packets when marks no longer help: drop them, or let the queue overflow",
+    )
+    drop_at: one_of(*DROPS_AT) = Field("dequeue", description="where PI2 drops and marks Classic packets")  # type: ignore[valid-type]
+
+
+class Link(LinkNumbers):
+    """One link of the topology, where it differs from the topology; forward is in the order of its name."""
+
+    queue: one_of(*QUEUES) | None = Field(None, description="discipline of its queue; without it, path.queue")  # type: ignore[valid-type]
+    mark_at: MarkThreshold | None = Field(
+        None, description="of a step queue: it marks packets that find this much waiting; without it, path.mark_at"
+    )
+    dualpi2: DualPI2 | None = Field(None, description="parameters of a dualpi2 queue; without it, path.dualpi2")
+
+
+class Path(PathNumbers):
+    """The bottleneck, or each of them where the topology has several, and settings of all queues."""
+
+    buffer: BufferSize = Field(
+        "1 BDP", description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
+    )
+    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues; droptail in reverse")  # type: ignore[valid-type]
+    ecn: Ecn = Field(
+        False,
+        description="senders ask for ECN, and the forward queues mark instead of dropping where they can; accurate: with a count of the marks in each ACK (AccECN)",
+    )
+    mark_at: MarkThreshold | None = Field(
+        None, description="of a step queue: it marks packets that find so many full packets, or bytes, waiting"
+    )
+    dualpi2: DualPI2 | None = Field(
+        None, description="parameters of a dualpi2 queue; without it, the kernel's defaults"
+    )
+    mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
+    offloads: Switch = Field(
+        False,
+        description="hosts hand TCP segments to their devices in trains, as with TSO, and join those that arrive together, as with GRO; each is a frame of its own on the path",
+    )
