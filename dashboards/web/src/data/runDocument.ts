@@ -41,6 +41,8 @@ export interface RunDocument {
   wall_s?: number;
   cached?: boolean;
   kernel_parts?: { about: string };
+  /** Guests that ran it, if several did. */
+  parts?: number;
   trace_sha256?: string;
   flows?: FlowNumbers[];
   path?: {

@@ -68,6 +68,7 @@ export function RunHead({ run, outline, damaged }: Props) {
           <span>{run.backend}</span>
           <span>{outline?.clock === "real" ? "real time" : "virtual time"}</span>
           <span title={documentOf(run).kernel_parts?.about}>kernel {run.kernel}</span>
+          {documentOf(run).parts !== undefined && <span>{documentOf(run).parts} guests</span>}
           <span>seed {run.seed}</span>
           <span title={moment(run.created_at)}>{ago(run.finished_at ?? run.created_at)}</span>
           <code title="The hash of everything that determines the run">{run.id}</code>

@@ -141,7 +141,10 @@ export function typed(schema: Schema | null, text: string): Value {
   const trimmed = text.trim();
   const type = schema?.type;
   const number = Number(trimmed);
-  const wantsNumber = type === "integer" || type === "number" || (Array.isArray(type) && type.includes("number"));
+  const wantsNumber =
+    type === "integer" ||
+    type === "number" ||
+    (Array.isArray(type) && (type.includes("number") || type.includes("integer")));
   if (schema?.["x-quantity"] === "switch" && (trimmed === "on" || trimmed === "off")) return trimmed;
   return wantsNumber && trimmed !== "" && Number.isFinite(number) ? number : trimmed;
 }

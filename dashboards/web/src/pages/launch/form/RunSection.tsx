@@ -2,8 +2,9 @@
 import { isThere, useKernels } from "../../../api/queries";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { NodeFields } from "./NodeFields";
 
-const MORE = ["seed", "aggregate", "sample", "start_jitter", "emulation", "cc_era"] as const;
+const MORE = ["seed", "aggregate", "sample", "start_jitter", "emulation", "parts", "cc_era"] as const;
 
 export function RunSection() {
   const kernels = (useKernels().data ?? []).filter(isThere);
@@ -26,6 +27,7 @@ export function RunSection() {
           ))}
         </div>
       </details>
+      <NodeFields />
     </section>
   );
 }
