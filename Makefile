@@ -49,6 +49,8 @@ WRONG := 200
 SEED := 1
 # make fuzz-links: how many
 LINKS := 10000
+# make fuzz-parts: how many
+PARTS := 1000
 # make fuzz-api: duration
 MINUTES := 20
 # make newcomer: one Debian release (bookworm, trixie, forky) and one user (sudo, user, wheel); by default all releases, from source and wheel
@@ -181,10 +183,10 @@ test-unit: .venv/.stamp ## tests without a guest
 test-contract: .venv/.stamp agent #- agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
-test-api: .venv/.stamp agent kernel #- the service and its client, with real runs, valid and hostile requests; a minute of schemathesis
+test-api: .venv/.stamp agent kernels #- the service and its client, with real runs, valid and hostile requests; a minute of schemathesis
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/api/test_*.py)) --numprocesses 2
 
-test-browser: .venv/.stamp agent kernel web #- the web page: its own tests, and journeys in Chromium against the real service
+test-browser: .venv/.stamp agent kernels web #- the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/browser/test_*.py)) --numprocesses 2 $(BROWSER)
@@ -244,6 +246,10 @@ fuzz: .venv/.stamp agent #- random experiments checked against invariants; right
 fuzz-links: .venv/.stamp agent #- drawn links with both emulations, every packet compared (LINKS=10000 SEED=1 KERNEL=6.12)
 	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
 	@$(PYTHON) -m pytest tests/fuzz/test_emulations.py --timeout 0 --numprocesses $$(nproc) --kernel $(KERNEL) --links $(LINKS) --from-seed $(SEED) --remember
+
+fuzz-parts: .venv/.stamp agent #- drawn experiments in one, two and three guests, every record compared (PARTS=1000 SEED=1 KERNEL=6.12)
+	@kmod/sandbox/build.sh $(KERNEL) >/dev/null && kmod/sandbox/build-modules.sh $(KERNEL) >/dev/null
+	@$(PYTHON) -m pytest tests/fuzz/test_parts.py --timeout 0 --kernel $(KERNEL) --parts $(PARTS) --from-seed $(SEED) --remember
 
 fuzz-api: .venv/.stamp agent kernel #- schemathesis against the service for a chosen time (MINUTES=20 SEED=1)
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)

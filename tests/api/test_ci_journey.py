@@ -117,6 +117,25 @@ def test_charts_of_a_run_on_the_service_equal_those_of_a_local_run(service: Serv
     assert numbers
 
 
+def test_hosts_with_two_kernels_and_runs_in_parts_are_those_of_a_local_run(service: Service, tmp_path: Path) -> None:
+    mixed = written("mixed", repeats=1, nodes={"a1": {"kernel": "6.1"}})
+    parted = written("parted", repeats=1, parts=2)
+    for experiment in (mixed, parted):
+        there, _ = run(service, tmp_path, experiment, "--json")
+        assert there.returncode == 0, there.stderr
+        (document,) = json.loads(there.stdout)["runs"]
+        here = longhaul("run", str(tmp_path / "experiment.json"), "--json", home=tmp_path / "here")
+        (local,) = json.loads(here.stdout)["runs"]
+        assert document["parts"] == local["parts"] == 2
+        assert document["kernel"] == local["kernel"]
+        assert document["trace_sha256"] == local["trace_sha256"]
+    with service.programs_client() as client:
+        one = client.submit(parted | {"parts": 1})
+        assert client.wait(one.id).status == "done"
+        # The parts are no part of a run's identity.
+        assert client.result(one.id).runs[0].document["cached"]
+
+
 def test_a_missed_expectation_is_exit_code_1(service: Service, tmp_path: Path) -> None:
     experiment = written("too-much", expect=[{"measure": "utilisation", "at_least": 0.9999}])
     junit, markdown = tmp_path / "junit.xml", tmp_path / "summary.md"

@@ -27,6 +27,7 @@ from rich.table import Table
 from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
 from tests.bench.estimate_cases import estimates
 from tests.bench.growth_cases import flows, growth, links, scaling, trace
+from tests.bench.guest_cases import guests
 from tests.bench.kernel_cases import kernels
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
 from tests.bench.page import RESULT
@@ -41,6 +42,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "memory": memory,
     "flows": flows,
     "links": links,
+    "guests": guests,
     "growth": growth,
     "trace": trace,
     "scaling": scaling,

@@ -35,6 +35,10 @@ PARTS = {
         "A link as one qdisc",
         "The guest's CPU time with `emulation: single` against `chain`, measured alternately on the same kernel.",
     ),
+    "guests": (
+        "One run in two guests",
+        "The wall time of the guests of a run with `parts: 1` against `parts: 2`, boot included, measured alternately ([parts](parts.md)).",
+    ),
     "growth": (
         "Bandwidth times time",
         "The guest's CPU time by the carried data: the first three carry the same, the others two, four and eight times as much.",

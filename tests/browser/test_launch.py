@@ -251,6 +251,24 @@ def test_links_their_changes_and_phases_are_set_by_form(at_launch: Page, visitor
     assert spec["phases"] == {"begin": ["0 s", "1 s"]}
 
 
+def test_host_is_given_another_kernel_than_its_receiver(at_launch: Page, visitor: Visitor, service: Service) -> None:
+    page = at_launch
+    replace_text(page, f"{SHORT}nodes: {{c9: {{kernel: '6.1'}}}}\n")
+    expect(page.get_by_text("no host has this name").first).to_be_visible()
+    page.get_by_role("button", name="Remove the settings of host c9").click()
+    page.get_by_text("Kernels of single hosts").click()
+    page.get_by_label("Set a host's kernel").select_option("a1")
+    page.get_by_role("group", name="Host a1").get_by_label("Kernel").select_option("6.1")
+    visitor.pictures("launch-kernels")
+    button(page).click()
+    found = launched(page, service)
+    assert (found["status"], found["spec"]["nodes"]) == ("done", {"a1": {"kernel": "6.1"}})
+    with service.client() as client:
+        document = client.get(found["runs"][0]).json()["document"]
+    assert document["parts"] == 2
+    assert [release[:4] for release in document["kernel"].split(", ")] == ["6.1.", "6.12"]
+
+
 def test_sweep_is_built_and_launched(at_launch: Page, visitor: Visitor, service: Service) -> None:
     page = at_launch
     replace_text(page, SHORT.replace("duration: 4 s", "duration: 4 s\nrepeats: 2"))

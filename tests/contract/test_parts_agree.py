@@ -12,7 +12,7 @@ import pytest
 
 from longhaul.cli.machine.system_packages import ALWAYS, NEEDS
 from longhaul.orchestrator.analysis.aggregate import AGGREGATES
-from longhaul.orchestrator.backends import backend_class
+from longhaul.orchestrator.backends import backend_class, shared_wires
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.statuses import HEAD
 from longhaul.orchestrator.database.tables import METADATA
@@ -30,7 +30,7 @@ from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS, FURTHER_KERNELS, KERNELS, ORDINARY_KERNELS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
-from longhaul.orchestrator.spec.model import QUEUES
+from longhaul.orchestrator.spec.path_model import QUEUES
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
@@ -74,6 +74,24 @@ def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
         known = [f"{name} {dtype[name].str[1:]} {dtype.fields[name][1]}" for name in dtype.names or ()]
         # One byte has no byte order, so numpy writes its type differently.
         assert lines == [line.replace("|u1", "u1") for line in known], kind
+
+
+def test_the_memory_between_guests_is_the_modules(tmp_path: Path) -> None:
+    found = (
+        (shared_wires._HEADER_BYTES, "LH_WIRE_HEADER_BYTES"),
+        (shared_wires._CURSORS_BYTES, "LH_WIRE_CURSORS_BYTES"),
+        (shared_wires._CHUNK_BYTES, "LH_WIRE_CHUNK_BYTES"),
+        (shared_wires._LANE_BYTES, "sizeof(struct lh_wire_lane)"),
+        (shared_wires._CURSOR_BYTES, "sizeof(struct lh_wire_cursor)"),
+        (shared_wires._EPOCH_AT, "offsetof(struct lh_wire_lane, hello.epoch_ns)"),
+        (shared_wires._PUBLISHED_AT, "offsetof(struct lh_wire_lane, published_ns)"),
+        (shared_wires._TAIL_AT, "offsetof(struct lh_wire_cursor, tail)"),
+        (shared_wires._PLACE_AT, "offsetof(struct lh_wire_cursor, tail_at)"),
+    )
+    checks = "".join(f'_Static_assert({text} == {value}, "{text}");\n' for value, text in found)
+    source = tmp_path / "layout.c"
+    source.write_text(f'#include <stddef.h>\n#include "lh_wire.h"\n{checks}')
+    subprocess.run(["gcc", "-I", str(KMOD), "-c", "-o", str(tmp_path / "layout.o"), str(source)], check=True)
 
 
 def test_a_recorded_header_is_the_readers() -> None:
@@ -171,7 +189,7 @@ def test_a_kernels_patches_and_fragments_are_chosen_alike_in_both_languages(kern
 def test_a_patch_names_its_purpose_and_releases_first_and_then_its_reason() -> None:
     for file in (KMOD / "sandbox" / "patches").iterdir():
         purpose, releases, empty, reason, *_ = file.read_text().splitlines()
-        assert re.fullmatch(r"Purpose: (truth|speed)", purpose), file.name
+        assert re.fullmatch(r"Purpose: (truth|speed|parts)", purpose), file.name
         assert re.fullmatch(r"Kernels: (from [\d.]+|[\d.]+ to [\d.]+)", releases), file.name
         assert (empty, bool(reason)) == ("", True), file.name
 

@@ -31,7 +31,7 @@ from longhaul.orchestrator.kernels.named_kernels import NamedKernel, Patch, Sour
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.live.run_export import note
 from longhaul.orchestrator.live.stream import Stream
-from longhaul.orchestrator.plan.run import Expectation, Phase, Run
+from longhaul.orchestrator.plan.run import Expectation, Parts, Phase, Run
 from longhaul.orchestrator.plan.run_document import (
     CompletionTimes,
     FidelityCheck,
@@ -77,7 +77,7 @@ class Recordings:
                 "kernel_parts": kernel.parts(["0005-x.patch"])
             }
             (directory / "facts.json").write_text(json.dumps(facts))
-        return Cost(wall_s=0.5, cpu_s=0.25, max_rss_kb=20_000)
+        return Cost(wall_s=0.5, cpu_s=0.25, max_rss_kb=20_000, parts=run.parts.number if run.parts else 1)
 
 
 def kept(name: str, store: Store, **changes: Any) -> str:
@@ -111,7 +111,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         keys.append(
             kept("lossy_pair", store, phases=(Phase("early", 0, 1_000_000), Phase("late", 1_000_000, 2_500_000)))
         )
-        keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store)]
+        keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store, parts=Parts(2))]
         note(store, keys[0], exported("lossy_pair", 1_795_305_560_000).outcome())
         lost = exported("lossy_pair", None)
         lost.tally.why = "there is no room"

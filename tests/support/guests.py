@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,3 +57,43 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LONGHAUL_HOME", str(tmp_path_factory.mktemp("home")))
         yield load_settings()
+
+
+def guests(home: Path) -> list[int]:
+    """Processes whose working directory lies in this home: kernels and their children."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "cwd").startswith(str(home)):
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def guards(home: Path) -> list[int]:
+    """The guards of those kernels."""
+    pids = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
+    return [pid for pid in pids if b"longhaul-agent\0guard" in _command(pid) and os.fsencode(home) in _command(pid)]
+
+
+def kernels(home: Path) -> list[int]:
+    """The kernels themselves: the processes of their programs have the same name."""
+    # By the program: the guard's child has the guard's command line until it becomes the kernel.
+    above = guards(home)
+    linux = [pid for pid in guests(home) if _command(pid).partition(b"\0")[0].endswith(b"/linux")]
+    return [pid for pid in linux if _parent(pid) in above]
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -127,7 +127,7 @@ def test_an_empty_worker_gets_the_artefacts_of_a_run(lab: Lab, pipeline: Pipelin
         assert lab.finish(experiment)["status"] == "done"
         cached = {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()}
         # Agent, kernel, its manifest and configuration, the probe, the congestion control, the link's queue, each under the hash of its content.
-        assert len(cached) == 7
+        assert len(cached) == 8
         assert lab.finish(lab.submit("flows.app.cc=htcp", seed=7))["status"] == "done"
     assert {file.name: file.stat().st_ino for file in (cache / "artefacts").iterdir()} == cached
     here = pipeline.execute(compile_plan(load_experiment("quick", ["flows.app.cc=htcp"]), repeats=2))
@@ -334,6 +334,7 @@ def test_the_backends_agree_on_the_programs_of_a_machine(settings: Settings) -> 
             "manifest",
             "config",
             "lh_trace",
+            "lh_wire",
             "tcp_htcp",
             "sch_lh_link",
         }

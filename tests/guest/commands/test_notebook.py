@@ -41,7 +41,7 @@ def test_it_is_committed_without_outputs() -> None:
 def test_a_result_shows_a_table_and_a_chart(outputs: list[list[dict[str, Any]]]) -> None:
     shown = _html(outputs[0])
     assert "<table>" in shown
-    assert "9.592 Mbit/s" in shown
+    assert "9.59 Mbit/s" in shown
     assert '<img alt="Windows, goodput, round trips and queue of run' in shown
     assert "data:image/svg+xml;base64," in shown
     assert "<script" not in shown

@@ -31,6 +31,8 @@ def acks_between(done: Finished, begin_s: float, end_s: float) -> Any:
 
 def payload_of_a_packet(done: Finished, begin_s: float, end_s: float) -> float:
     acks = acks_between(done, begin_s, end_s)
+    # In recovery, packets are delivered that are not acknowledged yet.
+    acks = acks[acks["state"] == 0]
     return float(acks["acked_bytes"][-1] - acks["acked_bytes"][0]) / float(acks["delivered"][-1] - acks["delivered"][0])
 
 

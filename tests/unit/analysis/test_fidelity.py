@@ -171,6 +171,22 @@ def test_each_fault_fails_its_check(spoil: Callable[[Recording], Recording], nam
     assert name in broken(*spoil(recorded("lossy_pair")))
 
 
+def _of_two_guests(on_the_way: int) -> set[str]:
+    """The failed checks, as if the first host had been in a guest of its own, with so many packets that have not arrived."""
+
+    def split(facts: dict[str, Any]) -> None:
+        _device(facts, "a1-s1")["tx_packets"] = _device(facts, "s1-a1")["rx_packets"] + 2
+        facts["parts"] = {"guests": [{}, {}], "on_the_way": {"a1-s1": on_the_way}}
+
+    return broken(*_facts(split)(recorded("lossy_pair")))
+
+
+def test_a_packet_that_is_lost_between_guests_fails_the_conservation() -> None:
+    assert "conservation" not in _of_two_guests(on_the_way=2)
+    assert "conservation" in _of_two_guests(on_the_way=1)
+    assert "conservation" in _of_two_guests(on_the_way=3)
+
+
 def _capped(cap: int, **acks: Any) -> Recording:
     """The first flow checked as if its window had been capped, with other ACKs."""
     run, trace, facts = recorded("lossy_pair")

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from longhaul.orchestrator.backends.guest import follow
+from longhaul.orchestrator.backends.guest_watch import follow
 from longhaul.orchestrator.backends.stalls import Stall
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import GuestDied, RunTimedOut
@@ -87,6 +87,11 @@ class Family:
         """Like a guard's: it ends with the test."""
         time.sleep(timeout_s)
         return GuardReport(0, None, "exited", 0.0, 0.0, 0) if time.monotonic() > self.until_s else None
+
+    @property
+    def logs(self) -> list[Path]:
+        """Like a guard's."""
+        return [self.directory / "log.txt"]
 
     def effort(self) -> Effort | None:
         """Like a guard's."""

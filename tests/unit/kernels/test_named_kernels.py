@@ -12,6 +12,8 @@ import pytest
 from longhaul.orchestrator.kernels import build_trees, named_kernels
 from longhaul.orchestrator.kernels.build import find_kernels, known_kernels
 from longhaul.orchestrator.kernels.named_kernels import Source
+from longhaul.orchestrator.kernels.release_lock import effect_of, patches_for
+from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.system.errors import LonghaulError, NotFound, PlanError
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.support.small_linux import commit, write_linux
@@ -44,6 +46,36 @@ def test_a_kernel_has_a_source_patches_and_configuration(settings: Settings, lin
     assert any(line.startswith("patch: own.patch (") for line in row["parts"])
     build_trees.remove(settings, "mine")
     assert named_kernels.names(settings) == []
+
+
+def test_patches_about_speed_or_parts_may_be_missing(
+    settings: Settings, linux: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A patch of the user's that has rewritten their lines stops no build; one about truth does."""
+    own = patch_of(tmp_path, "int beta = 717;", "int beta = 600;")
+    kernel = named_kernels.add(settings, "mine", linux, [own])
+    trees = SourceTrees(settings.cache)
+    unfit = own.rename(tmp_path / "unfit.patch")
+    fit = patch_of(tmp_path, "int reno;", "long reno;", "net/ipv4/tcp_reno.c")
+    monkeypatch.setattr(
+        build_trees, "patches_for", lambda _: [(unfit, "speed"), (unfit, "parts"), (fit, "truth"), (fit, "parts")]
+    )
+    tree, absent = build_trees.apply_ours(trees, kernel)
+    assert absent == ["unfit.patch", "unfit.patch", "own.patch"]
+    assert tree != kernel.tree
+    monkeypatch.setattr(build_trees, "patches_for", lambda _: [(unfit, "truth")])
+    with pytest.raises(PlanError, match="does not fit"):
+        build_trees.apply_ours(trees, kernel)
+
+
+def test_a_missing_patch_has_its_effect_named() -> None:
+    effects = {purpose: effect_of(file.name) for file, purpose in patches_for("6.12")}
+    assert effects == {
+        "truth": "",
+        "speed": " and makes runs faster only",
+        "parts": " and matters only to a run in parts",
+    }
+    assert effect_of("0099-of-an-earlier-release.patch") == ""
 
 
 def test_two_processes_may_remove_a_kernel_at_once(settings: Settings, linux: Source) -> None:
