@@ -25,10 +25,11 @@ from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import LIVE
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.live.live_series import SAME_AGAIN, SettledSamples, cell_of, step_fields
-from longhaul.orchestrator.live.stream import calm
+from longhaul.orchestrator.live.stream import NICE
 from longhaul.orchestrator.live.watching import GrowingRun, growing_run
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.process import lower_priority
 
 _LOG = logging.getLogger("longhaul.api")
 
@@ -105,7 +106,7 @@ class Watch:
         return step.end_ms, self._texts[key]
 
     def _follow(self) -> None:
-        calm()
+        lower_priority(NICE)
         while not self._over.wait(_LOOK_S) and not self.ended and not self.idle:
             try:
                 self._look()

@@ -15,6 +15,7 @@ import select
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,10 +32,11 @@ from longhaul.orchestrator.plan.guests.cut import Cut, cut_run
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.system.guard import Effort, Guard, GuardReport
-from longhaul.orchestrator.trace.merge import GuestOrder, MergedTrace
+from longhaul.orchestrator.system.process import lower_priority
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.backends.guest import Guests
+    from longhaul.orchestrator.trace.merge import GuestOrder, MergedTrace
 
 # Looks at a neighbour before a guest sleeps, some 20 us, where each guest has a processor.
 _SPINS = 2000
@@ -229,33 +231,54 @@ class RunInParts:
 
 
 class _Merge:
-    """The trace of the run, as those of its guests grow."""
+    """The trace of the run, as those of its guests grow. A thread merges them while a guest waits: the guests need every processor."""
 
     def __init__(self, cut: Cut, folders: Sequence[Path], directory: Path, wires: SharedWires) -> None:
         self.path = directory / "trace.bin"
         self._wires = wires
         self._names = {str(part): folder / "trace.bin" for part, folder in enumerate(folders)}
-        self._merged = MergedTrace(self.path, list(self._names), _order(cut.run), departures=cut.run.trace.departures)
         self._read = dict.fromkeys(self._names, 0)
+        self._merged: MergedTrace | None = None
+        self._thread = ThreadPoolExecutor(1, initializer=lower_priority)
+        self._step: Future[None] = self._thread.submit(self._begin, cut.run)
 
     @property
     def repeated(self) -> int:
-        return self._merged.repeated
+        return self._begun.repeated
 
     def advance(self) -> None:
-        """Take what the guests have written since the last call."""
-        # Before the files are read: what a guest sent before this time is in its file, or still in its probe.
-        reached = {name: self._wires.reached_ns(int(name)) - _KEPT_BACK_NS for name in self._names}
-        self._take()
-        self._merged.write_before(reached)
+        """Begin to take what the guests have written since the last time, unless that is still being done."""
+        if self._step.done():
+            self._step.result()
+            self._step = self._thread.submit(self._take_before_reached)
 
     def finish(self) -> None:
         """Take the rest."""
+        self._step.result()
         self._take()
-        self._merged.finish()
+        self._begun.finish()
 
     def close(self) -> None:
-        self._merged.close()
+        self._thread.shutdown()
+        if self._merged:
+            self._merged.close()
+
+    def _begin(self, run: Run) -> None:
+        # Loading it takes longer than a short run.
+        from longhaul.orchestrator.trace.merge import MergedTrace
+
+        self._merged = MergedTrace(self.path, list(self._names), _order(run), departures=run.trace.departures)
+
+    @property
+    def _begun(self) -> MergedTrace:
+        assert self._merged
+        return self._merged
+
+    def _take_before_reached(self) -> None:
+        # Before the files are read: what a guest sent before this time is in its file, or still in its probe.
+        reached = {name: self._wires.reached_ns(int(name)) - _KEPT_BACK_NS for name in self._names}
+        self._take()
+        self._begun.write_before(reached)
 
     def _take(self) -> None:
         for name, path in self._names.items():
@@ -263,12 +286,14 @@ class _Merge:
                 file.seek(self._read[name])
                 piece = file.read()
                 self._read[name] += len(piece)
-                self._merged.add(name, piece)
+                self._begun.add(name, piece)
 
 
 def _order(run: Run) -> GuestOrder:
     """Wires in the order of the plan, in which the kernel serves them (kmod/lh_wire.c)."""
     places = {end.dev: place for place, wire in enumerate(run.wires) for end in wire.ends}
+    from longhaul.orchestrator.trace.merge import GuestOrder
+
     # A sender of UDP sets its alarm with its last packet.
     begun = sorted(run.flows, key=lambda flow: (flow.kind == "udp", flow.start_us))
     return GuestOrder(

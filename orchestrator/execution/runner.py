@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -38,14 +37,13 @@ from longhaul.orchestrator.system.errors import (
     remedy,
 )
 from longhaul.orchestrator.system.pace import note_run
+from longhaul.orchestrator.system.process import lower_priority
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.live.run_export import Live, RunExport
     from longhaul.orchestrator.trace.records import Trace
 
 
-# The priority of work that can wait, as of nice(1).
-_LATER = 10
 # Set as soon as this process has begun to load what ends a run.
 _LOADING = threading.Event()
 
@@ -119,7 +117,7 @@ class Runner:
 
     def _load_evaluation(self) -> None:
         # The guests come first: a run in parts may need every processor.
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LATER)
+        lower_priority()
         from longhaul.orchestrator.execution.evaluation import load_formulas
 
         load_formulas()

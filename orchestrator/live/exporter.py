@@ -19,9 +19,10 @@ from pathlib import Path
 
 from longhaul.orchestrator.live.remote_write import Answer, RemoteWriter, Request, Verdict
 from longhaul.orchestrator.live.spool import Spool, Spooled
-from longhaul.orchestrator.live.stream import Stream, calm
+from longhaul.orchestrator.live.stream import NICE, Stream
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.process import lower_priority
 from longhaul.orchestrator.system.settings import Settings
 
 _LOG = logging.getLogger("longhaul.live")
@@ -110,7 +111,7 @@ class Exporter:
         return taken
 
     def _send_all(self) -> None:
-        calm()
+        lower_priority(NICE)
         patience_s = 0.0
         answer = Answer(Verdict.LATER)
         while True:

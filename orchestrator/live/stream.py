@@ -8,7 +8,6 @@ in real time it is the start of the experiment, computed from the first records:
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from longhaul.orchestrator.live.remote_write import Request, label_block, reques
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import PrometheusExport
 from longhaul.orchestrator.system.errors import ExportError, LonghaulError
+from longhaul.orchestrator.system.process import lower_priority
 from longhaul.orchestrator.trace.records import Trace
 from longhaul.orchestrator.trace.tail import GrowingTrace
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger("longhaul.live")
 
 _LOOK_EVERY_S = 0.2
 # Below other work of this machine, but not the lowest.
-_NICE = 5
+NICE = 5
 # Records may be ahead of the wall clock by this much: clocks are read one after the other.
 _AHEAD_S = 1.0
 _FULL = "more samples wait for Prometheus than LONGHAUL_SPOOL_MB allows"
@@ -47,13 +47,6 @@ class Tally:
     def complete(self) -> bool:
         """Whether Prometheus has all samples."""
         return not self.why and not self.waiting and not self.refused
-
-
-def calm() -> None:
-    """Lower this thread's priority."""
-    thread = threading.get_native_id()
-    # A thread with a lower priority keeps it: raising it needs a privilege.
-    os.setpriority(os.PRIO_PROCESS, thread, max(_NICE, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 class Stream:
@@ -155,7 +148,7 @@ class Stream:
 
     def _follow(self) -> None:
         try:
-            calm()
+            lower_priority(NICE)
             while not self._read():
                 pass
         except LonghaulError as error:

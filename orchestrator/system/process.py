@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from longhaul.orchestrator.system.errors import BackendError
 
 # A program that prints its version is done by then, on the busiest machine.
 _ANSWER_S = 30
+# As of nice(1).
+WORK_THAT_CAN_WAIT = 10
 # Of a program's last line in an error.
 _LONGEST_LINE = 300
 _PR_SET_CHILD_SUBREAPER = 36
@@ -31,6 +34,12 @@ _DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM")
 
 # A program that ended: its code, output and messages.
 Ended = subprocess.CompletedProcess[bytes]
+
+
+def lower_priority(nice: int = WORK_THAT_CAN_WAIT) -> None:
+    """Let guests and other threads come before this thread. Raising its priority again needs a privilege."""
+    thread = threading.get_native_id()
+    os.setpriority(os.PRIO_PROCESS, thread, max(nice, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def keep_freed_memory() -> None:
