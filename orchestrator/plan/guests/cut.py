@@ -24,6 +24,8 @@ from longhaul.orchestrator.system.errors import PlanError
 
 # A part waits for another one every quarter of the least delay: lock step would add up the differences of every window.
 _WINDOWS_A_DELAY = 4
+# The packets of a longer window would not stay in the processor's cache from one guest to the other.
+_MOST_PACKETS_A_WINDOW = 4096
 _Device = TypeVar("_Device", End, DeviceChange)
 _DELAY, _JITTER, _RATE = "delay_ns", "jitter_ns", "rate_bps"
 _LOSSES, _OTHER_ORDER = ("loss_2p32", "gemodel_2p32", "corrupt_2p32"), ("reorder_2p32", "duplicate_2p32")
@@ -82,7 +84,10 @@ class Cut:
     @property
     def window_ns(self) -> int:
         """The virtual time from one barrier to the next."""
-        return max(1, min(delay for one in self.crossings for delay in one.delays_ns) // _WINDOWS_A_DELAY)
+        meaning = self.run.meaning
+        most_ns = _MOST_PACKETS_A_WINDOW * meaning.frame_bytes * 8 * 10**9 // meaning.bandwidth_bps
+        least_delay_ns = min(delay for one in self.crossings for delay in one.delays_ns)
+        return max(1, min(least_delay_ns // _WINDOWS_A_DELAY, most_ns))
 
     def between(self, one: int, other: int) -> list[Crossing]:
         """The wires between two parts; their places in this list are their places in the parts' common memory."""

@@ -50,6 +50,11 @@ def test_the_sender_is_in_one_part_and_its_delays_are_on_the_wire() -> None:
     assert cut.run.flows == run.flows and cut.run.links == run.links
 
 
+def test_a_window_is_short_where_many_packets_are_on_the_way() -> None:
+    cut = cut_run(planned(path={"bandwidth": "10 Gbit/s", "rtt": "300 ms"}), 2)
+    assert cut.window_ns == 4096 * 1514 * 8 // 10
+
+
 def test_jitter_stays_in_the_queue_and_the_rest_of_the_delay_is_on_the_wire() -> None:
     for more, left_ns in (({}, 20_000_000), ({"emulation": "chain"}, 2_000_000)):
         cut = cut_run(planned(path={"jitter": "2 ms"}, **more), 2)
