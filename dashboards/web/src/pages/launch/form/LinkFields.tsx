@@ -6,29 +6,21 @@ import { AddField } from "./AddField";
 import { entriesOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { NamedSettings } from "./NamedSettings";
 import { Remove } from "./Remove";
 
 export function LinkFields() {
-  const { data, schema, preview, mistakes } = useEdit();
-  const links = entriesOf(valueAt(data ?? undefined, ["links"]));
-  const known = preview?.drawing.links.map(({ name }) => name) ?? [];
+  const { data, preview } = useEdit();
   const bandwidth = valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s";
-  const whole = mistakeAt(mistakes, ["links"]);
   return (
-    <details className={styles.more} open={links.length > 0 || undefined}>
-      <summary>Single links{links.length > 0 ? ` (${links.length} set)` : ""}</summary>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
-      {links.map(([name, link]) => (
-        <OneLink key={name} name={name} link={link} />
-      ))}
-      <AddField
-        label="Set a link"
-        prompt="Set a link …"
-        free={known.filter((name) => !links.some(([one]) => one === name))}
-        disabled={data === null}
-        onAdd={(name) => write(["links", name], { bandwidth }, schema)}
-      />
-    </details>
+    <NamedSettings
+      field="links"
+      title="Single links"
+      adding="Set a link"
+      known={preview?.drawing.links.map(({ name }) => name) ?? []}
+      first={{ bandwidth }}
+      each={(name, link) => <OneLink key={name} name={name} link={link} />}
+    />
   );
 }
 
