@@ -224,10 +224,10 @@ class Guests:
 
     def furnish_modules(self, run: Run, guest: Path) -> None:
         """Put the modules of a run where the guest's agent finds them."""
-        wires = Module("lh_wire", {})
-        for module in {
-            module.name: module for module in [*self._loaded(run), *([] if run.parts is None else [wires])]
-        }.values():
+        modules = self._loaded(run)
+        if run.parts is not None and not run.parts.alters:
+            modules.append(Module("lh_wire", {}))
+        for module in modules:
             place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
 
     def congestion_controls(self, kernel: str) -> list[Path]:

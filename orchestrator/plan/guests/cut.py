@@ -5,8 +5,8 @@
        <--delay- | --                               long before it arrives
 
 The loop is the same, and so is every packet's time. A link that foresees all of a packet's way keeps its delay, and is given the packet
-as soon as it is known. The hosts that send are one side of the cut, dealt out by the packets that they will
-send; the switches and the other hosts are the other side. It follows from the run alone.
+as soon as it is known. The hosts that send are one side of the cut, dealt out by the packets that they will send; the switches and the
+other hosts are the other side. It follows from the run alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeVar
 
 from longhaul.orchestrator.plan.qdiscs import LINK
-from longhaul.orchestrator.plan.run import DeviceChange, End, Qdisc, Run, Wire
+from longhaul.orchestrator.plan.run import DeviceChange, End, Node, Qdisc, Run, Wire
 from longhaul.orchestrator.plan.traffic.estimate import expected_traffic
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.errors import PlanError
@@ -26,14 +26,12 @@ from longhaul.orchestrator.system.errors import PlanError
 _WINDOWS_A_DELAY = 4
 # The packets of a longer window would not stay in the processor's cache from one guest to the other.
 _MOST_PACKETS_A_WINDOW = 4096
+# The wires whose packets are handed on ahead of their arrival: each one that arrives is searched among all (kmod/lh_wire.c).
+_MOST_AHEAD = 64
 _Device = TypeVar("_Device", End, DeviceChange)
 _DELAY, _JITTER, _RATE = "delay_ns", "jitter_ns", "rate_bps"
 _LOSSES, _OTHER_ORDER = ("loss_2p32", "gemodel_2p32", "corrupt_2p32"), ("reorder_2p32", "duplicate_2p32")
 _CHANCES = (*_LOSSES, *_OTHER_ORDER)
-
-
-# The wires whose packets are handed on ahead of their arrival: each one that arrives is searched among all (kmod/lh_wire.c).
-_MOST_AHEAD = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class Cut:
 
     def kernel(self, part: int) -> str:
         """The kernel of a part's guest."""
-        return next(node.kernel or self.run.kernel for node in self.run.nodes if node.name in self.nodes[part])
+        return next(kernel_of(self.run, node) for node in self.run.nodes if node.name in self.nodes[part])
 
     @property
     def is_exact(self) -> bool:
@@ -107,11 +105,14 @@ class Cut:
         for node in document["nodes"]:
             if node["name"] not in mine:
                 node |= {"elsewhere": True, "bridge": False, "sysctls": []}
-        crossings = {one.wire.ends[0].dev: one for one in self.crossings if part in one.parts}
+        crossings = {
+            one.wire.ends[0].dev: (one, peer, place)
+            for peer in self.neighbours(part)
+            for place, one in enumerate(self.between(part, peer))
+        }
         for wire in document["wires"]:
-            if one := crossings.get(wire["ends"][0]["dev"]):
-                (peer,) = set(one.parts) - {part}
-                place = self.between(part, peer).index(one)
+            if found := crossings.get(wire["ends"][0]["dev"]):
+                one, peer, place = found
                 wire["crossing"] = {"peer": peer, "place": place, "delay_ns": one.delays_ns[one.parts.index(part)]}
                 if one.ahead_ns and part == len(self.nodes) - 1:
                     wire["crossing"]["ahead_ns"] = one.ahead_ns
@@ -131,6 +132,11 @@ class Cut:
         wires = self.between(part, other)
         least_ns = min(one.delays_ns[one.parts.index(other)] for one in wires)
         return {"number": other, "wires": len(wires), "least_delay_ns": least_ns}
+
+
+def kernel_of(run: Run, node: Node) -> str:
+    """The kernel of the guest that a node is in."""
+    return node.kernel or run.kernel
 
 
 def cut_run(run: Run, parts: int) -> Cut:
@@ -199,6 +205,9 @@ class _Lanes:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.ends: Mapping[str, End] = {end.dev: end for end in run.ends}
+        self._own: dict[str, list[End]] = {}
+        for end in run.ends:
+            self._own.setdefault(end.node, []).append(end)
         self._other = {end.dev: other for wire in run.wires for end, other in itertools.permutations(wire.ends)}
         self._changes: dict[str, list[DeviceChange]] = {}
         for change in run.device_changes:
@@ -220,7 +229,7 @@ class _Lanes:
 
     def out_of(self, host: str) -> str:
         """The device of a host with one wire."""
-        return next(end.dev for end in self.run.ends if end.node == host)
+        return self._own[host][0].dev
 
     def back_to(self, host: str) -> str:
         """The device of the switch that packets to a host with one wire leave from."""
@@ -232,7 +241,7 @@ class _Lanes:
 
     def may_leave(self, host: str) -> bool:
         """Whether a host with one wire can be in another part than the switch behind it."""
-        own = [end for end in self.run.ends if end.node == host]
+        own = self._own[host]
         if len(own) != 1 or own[0].qdiscs or own[0].offloads or self.changes(own[0].dev):
             return False
         back = self._other[own[0].dev]
@@ -312,7 +321,7 @@ def _without_idle(end: End) -> End:
 
 def _deal_out(run: Run, hosts: Sequence[str], sides: int) -> tuple[frozenset[str], ...] | str:
     """The hosts, the one that sends most first, each to the side of its kernel that sends least."""
-    kernels = {node.name: node.kernel or run.kernel for node in run.nodes if node.name in hosts}
+    kernels = {node.name: kernel_of(run, node) for node in run.nodes if node.name in hosts}
     apart = list(dict.fromkeys(kernels.values()))
     if sides < len(apart):
         return f"its senders have {len(apart)} kernels, so it has at least {len(apart) + 1} parts"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from longhaul.orchestrator.plan.guests.cut import cut_run, refuse, try_cut
-from longhaul.orchestrator.plan.run import Node, Parts, Run
+from longhaul.orchestrator.plan.guests.cut import cut_run, kernel_of, refuse, try_cut
+from longhaul.orchestrator.plan.run import Parts, Run
 from longhaul.orchestrator.plan.traffic.estimate import expected_traffic
 from longhaul.orchestrator.spec.fields import AUTO
 from longhaul.orchestrator.spec.kernel_versions import KERNELS_IN_PARTS
@@ -32,7 +32,7 @@ def in_parts(run: Run, experiment: Experiment, *, alone: bool) -> Run:
 
 
 def _in_guests(run: Run, asked: int | str, *, alone: bool) -> Run:
-    several = len({_kernel_of(run, node) for node in run.nodes}) > 1
+    several = len({kernel_of(run, node) for node in run.nodes}) > 1
     if asked == AUTO and not several:
         return _faster(run) if alone and run.kernel in KERNELS_IN_PARTS else run
     parts = _least_parts(run) if asked == AUTO else int(asked)
@@ -74,10 +74,6 @@ def _with_kernels(run: Run, settings: Mapping[str, NodeSettings]) -> Run:
     return replace(run, kernel=own, nodes=nodes)
 
 
-def _kernel_of(run: Run, node: Node) -> str:
-    return node.kernel or run.kernel
-
-
 def _least_parts(run: Run) -> int:
     """One for each kernel of hosts that send, and the last one."""
-    return 1 + len({_kernel_of(run, node) for node in run.nodes if node.name in {flow.from_node for flow in run.flows}})
+    return 1 + len({kernel_of(run, node) for node in run.nodes if node.name in {flow.from_node for flow in run.flows}})
