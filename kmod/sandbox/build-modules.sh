@@ -1,20 +1,18 @@
 #!/bin/bash
-# Builds kernel modules for a guest kernel that build.sh made, into the cache, or finds them there: the project's own, or
-# those in a folder that somebody brought along, which may include the project's headers.
+# Builds the project's kernel modules for a guest kernel that build.sh made, into the cache, or finds them there.
 #
-#	build-modules.sh VERSION [FOLDER]    the last line on standard output is the folder of the *.ko
+#	build-modules.sh VERSION    the last line on standard output is the folder of the *.ko
 #
 # With LONGHAUL_DEBUG_INFO=yes they have debugging information, and the same code.
 #
 #	$LONGHAUL_CACHE/modules/<hash>/*.ko
-#	$LONGHAUL_CACHE/modules/current-<version> -> <hash>		only the project's own
+#	$LONGHAUL_CACHE/modules/current-<version> -> <hash>
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sources=$(dirname "$here")
 cache=${LONGHAUL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/longhaul}
-version=${1:?usage: build-modules.sh VERSION [FOLDER]}
-brought=${2:+$(realpath -- "$2")}
+version=${1:?usage: build-modules.sh VERSION}
 debug=
 [ "${LONGHAUL_DEBUG_INFO:-}" != yes ] || debug=-g
 kernel=$(readlink -f "$cache/kernels/current-$version" || true)
@@ -27,9 +25,7 @@ hash=$({
 	# A kernel of an earlier version of Longhaul has no hash of its headers.
 	grep -o '"headers": "[0-9a-f]*"' "$kernel/manifest.json" || cat "$kernel/manifest.json"
 	cat "$here/build-modules.sh"
-	cd "$sources" && cat Kbuild ./*.h
-	if [ -n "$brought" ]; then cd "$brought"; fi
-	cat ./*.h ./*.c 2>/dev/null || true
+	cd "$sources" && cat Kbuild ./*.h ./*.c
 	printf %s "$debug"
 } | sha256sum | cut -c1-32)
 target=$cache/modules/$hash
@@ -38,22 +34,16 @@ if [ ! -d "$target" ]; then
 	work=$cache/modules/.build-$hash-$$
 	trap 'rm -rf "$work"' EXIT
 	mkdir -p "$work/src" "$work/out"
-	warnings=(W=1)
-	if [ -n "$brought" ]; then warnings=(LH_OWN=yes); fi
-	cp "$sources"/Kbuild "$sources"/*.h "$work/src"
-	cp "${brought:-$sources}"/*.c "$work/src"
-	find "${brought:-$sources}" -maxdepth 1 -name '*.h' -exec cp -t "$work/src" {} +
-	if ! make -s -C "$kernel/tree" ARCH=um "${warnings[@]}" \
+	cp "$sources"/Kbuild "$sources"/*.[ch] "$work/src"
+	if ! make -s -C "$kernel/tree" ARCH=um W=1 \
 		KCFLAGS="-ffile-prefix-map=$work/src=. $debug" M="$work/src" modules >"$work/log" 2>&1; then
 		grep -v '^make' "$work/log" | sed "s#$work/src/##g" >&2
-		echo "building the kernel modules for $version: the compiler's words are above"
+		echo "building the kernel modules for $version: the compiler's messages are above"
 		exit 1
 	fi
 	[ -n "$debug" ] || strip --strip-debug "$work"/src/*.ko
 	cp "$work"/src/*.ko "$work/out"
 	mv -T "$work/out" "$target" 2>/dev/null || [ -d "$target" ]
 fi
-if [ -z "$brought" ]; then
-	ln -sfn "$hash" "$cache/modules/current-$version.$$" && mv -T "$cache/modules/current-$version.$$" "$cache/modules/current-$version"
-fi
+ln -sfn "$hash" "$cache/modules/current-$version.$$" && mv -T "$cache/modules/current-$version.$$" "$cache/modules/current-$version"
 echo "$target"

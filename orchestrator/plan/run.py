@@ -113,7 +113,7 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Module:
     """Of a congestion control or a kind of queue. `builtin`: its parameters are set through /sys/module; `source`: the hash of a
-    user-supplied one, its folder in $LONGHAUL_CACHE/own; kernel_names.py has the fields after it."""
+    user-supplied one, its folder in $LONGHAUL_CACHE/own; kernel_names.py describes the fields after it."""
 
     name: str
     params: Mapping[str, str]
@@ -122,19 +122,21 @@ class Module:
     file: str = field(default="", metadata=SELDOM)
     registers: str = field(default="", metadata=SELDOM)
     replaces: str = field(default="", metadata=SELDOM)
+    control: str = field(default="", metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
 class FlowOptions:
     """Socket options; 0 leaves the kernel's default. The clamp is the receiver's; `both_ends` gives it the congestion control too.
 
-    `ect` has the ECN bits of UDP packets.
+    `ect` has the ECN bits of UDP packets, `sockopts` level, name and value of each further option as text.
     """
 
     max_pacing_bps: int = 0
     window_clamp_bytes: int = 0
     both_ends: bool = False
     ect: int = field(default=0, metadata=SELDOM)
+    sockopts: tuple[tuple[str, str, str], ...] = field(default=(), metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +290,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once."""
+    """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once, `knobs` files of user's modules."""
 
     format: int
     experiment: str
@@ -319,6 +321,7 @@ class Run:
     asked_at: str = field(default="", metadata=SELDOM)
     box: MiddleBox | None = field(default=None, metadata=SELDOM)
     parts: Parts | None = field(default=None, metadata=SELDOM)
+    knobs: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
 
     @property
     def title(self) -> str:

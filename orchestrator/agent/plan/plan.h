@@ -191,6 +191,11 @@ struct flow_counters {
 	uint64_t bytes_under_way; /* of those, not acknowledged then */
 };
 
+/* A socket option of a sender, as its user asks for it. */
+struct socket_option {
+	int level, name, value;
+};
+
 struct flow {
 	uint32_t id;
 	const char *name;
@@ -203,8 +208,10 @@ struct flow {
 	uint64_t seed;
 	uint64_t max_pacing_bps;
 	uint32_t window_clamp_bytes;
-	bool both_ends;	   /* the receiver takes part in the congestion control */
-	uint8_t ect;	   /* udp: the ECN bits of its packets */
+	bool both_ends; /* the receiver takes part in the congestion control */
+	uint8_t ect;	/* udp: the ECN bits of its packets */
+	struct socket_option *sockopts;
+	size_t sockopt_count;
 	uint64_t rate_bps; /* udp */
 	uint32_t payload_bytes;
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
@@ -242,6 +249,8 @@ struct plan {
 	uint64_t duration_us, seed;
 	struct part part;
 	struct pair *sysctls; /* of the whole guest */
+	struct pair *knobs;   /* files that a user's module makes: path, value */
+	size_t knob_count;
 	size_t sysctl_count;
 	struct node *nodes;
 	size_t node_count;

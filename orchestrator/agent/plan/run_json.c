@@ -2,6 +2,8 @@
 #include "plan/run_json.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
 #include <linux/pkt_sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,34 @@ static struct pair *read_pairs(const struct json *list, size_t *count)
 		};
 	}
 	return pairs;
+}
+
+static int read_int(const struct json *value)
+{
+	const char *text = fields_expect(value, JSON_TEXT)->text;
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (end == text || *end || errno || number < INT_MIN || number > INT_MAX)
+		fields_refuse(value, "'%s' is not a number of 32 bits", text);
+	return (int)number;
+}
+
+/* [["level", "name", "value"], ...] */
+static void read_sockopts(struct flow *flow, const struct json *list)
+{
+	flow->sockopt_count = fields_expect(list, JSON_LIST)->count;
+	flow->sockopts = need_memory(flow->sockopt_count, sizeof(*flow->sockopts));
+	for (EACH(option, list)) {
+		const struct json *part = fields_expect(option, JSON_LIST)->members;
+
+		if (option->count != 3)
+			fields_refuse(option, "a level, a name and a value are expected");
+		flow->sockopts[option->index] = (struct socket_option){
+			read_int(part), read_int(part->next), read_int(part->next->next)};
+	}
 }
 
 static void read_nodes(struct plan *plan, const struct json *list)
@@ -329,6 +359,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("window_clamp_bytes", struct flow, window_clamp_bytes, FIELD_U32, 0),
 		MAYBE("both_ends", struct flow, both_ends, FIELD_BOOL, false),
 		MAYBE("ect", struct flow, ect, FIELD_U8, 0),
+		IGNORE("sockopts"),
 	};
 	static const struct field on_off_fields[] = {
 		NEED("on_us", struct flow, on_us, FIELD_U64),
@@ -354,6 +385,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 	flow->to = plan_find_node(plan, reading.to);
 	if (reading.options)
 		fields_read(reading.options, option_fields, COUNT(option_fields), flow);
+	if (reading.options && json_member(reading.options, "sockopts"))
+		read_sockopts(flow, json_member(reading.options, "sockopts"));
 	if (reading.on_off)
 		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
 	if (flow->id != item->index || flow->id > 0x7fff)
@@ -384,7 +417,7 @@ void plan_read(const char *path, struct plan *plan)
 		uint64_t format, duration_us, seed;
 		const char *where, *clock;
 		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
-			*flows, *schedule, *trace, *hosts, *part;
+			*flows, *schedule, *trace, *hosts, *part, *knobs;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -403,6 +436,7 @@ void plan_read(const char *path, struct plan *plan)
 		NEED("trace", struct reading, trace, FIELD_VALUE),
 		MAYBE("hosts", struct reading, hosts, FIELD_VALUE, 0),
 		MAYBE("part", struct reading, part, FIELD_VALUE, 0),
+		MAYBE("knobs", struct reading, knobs, FIELD_VALUE, 0),
 		IGNORE("asked_at"),
 		IGNORE("experiment"),
 		IGNORE("backend"),
@@ -439,6 +473,8 @@ void plan_read(const char *path, struct plan *plan)
 		read_part(plan, reading.part);
 	if (reading.sysctls)
 		plan->sysctls = read_pairs(reading.sysctls, &plan->sysctl_count);
+	if (reading.knobs)
+		plan->knobs = read_pairs(reading.knobs, &plan->knob_count);
 	read_nodes(plan, reading.nodes);
 	if (reading.hosts)
 		plan_read_hosts(plan, reading.hosts);

@@ -92,6 +92,36 @@ void flow_completed(struct flow *flow)
 	probe_mark(EVENT_COMPLETED, flow->id, 0);
 }
 
+/* The kernel keeps twice the buffer that is asked for, for its own needs. */
+static bool is_doubled(const struct socket_option *option)
+{
+	return option->level == SOL_SOCKET &&
+	       (option->name == SO_SNDBUF || option->name == SO_RCVBUF);
+}
+
+void flow_set_options(const struct flow *flow, int fd)
+{
+	for (size_t i = 0; i < flow->sockopt_count; i++) {
+		const struct socket_option *option = &flow->sockopts[i];
+		int value = option->value, read_back = 0;
+		socklen_t size = sizeof(read_back);
+
+		if (setsockopt(fd, option->level, option->name, &value, sizeof(value)))
+			die("setting a socket option of flow", flow->name,
+			    "the guest's kernel or the control in use may not have it",
+			    "level %d, name %d, value %d: %s", option->level, option->name, value,
+			    strerror(errno));
+		/* Some can only be set. */
+		if (getsockopt(fd, option->level, option->name, &read_back, &size))
+			continue;
+		if (read_back != value && !(is_doubled(option) && read_back == 2 * value))
+			die("reading back a socket option of flow", flow->name,
+			    "the kernel limits it, or gives it another meaning",
+			    "level %d, name %d was asked to be %d and reads %d", option->level,
+			    option->name, value, read_back);
+	}
+}
+
 int flow_socket(int type, uint32_t mark)
 {
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), one = 1;

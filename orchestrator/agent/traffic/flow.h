@@ -17,8 +17,8 @@ struct traffic {
 	const struct plan *plan;
 	int sender_fd, receiver_fd; /* the present sockets, -1 if none */
 	int listener_fd;
-	bool over; /* the sender's socket is left to its thread again: no change, no count */
-	bool counted; /* at the end of the run; a thread that ends at the same instant does not count again */
+	bool over;    /* the sender's socket is left to its thread again: no change, no count */
+	bool counted; /* the present socket: the run and the sender's thread may end at one instant */
 	struct arrivals arrivals; /* udp */
 	/* iperf3 */
 	uint32_t cookie_bytes; /* of a connection, ahead of the data */
@@ -38,6 +38,9 @@ extern pthread_cond_t traffic_changed;
 void flows_unmarked(void);
 /* A socket in the node the thread is in, with its mark. */
 int flow_socket(int type, uint32_t mark);
+
+/* Sets the options that the plan has for the sender's socket, and reads each back. */
+void flow_set_options(const struct flow *flow, int fd);
 
 /* When a flow ends at the latest: its stop or the end of the run. */
 uint64_t flow_end_us(const struct flow *flow);

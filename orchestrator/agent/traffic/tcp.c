@@ -230,6 +230,7 @@ int tcp_sender(const struct flow *flow)
 
 	bind_here(flow, fd);
 	set_congestion(flow, fd);
+	flow_set_options(flow, fd);
 	if (flow->max_pacing_bps)
 		set_pacing(flow, fd, flow->max_pacing_bps);
 	return fd;
@@ -350,8 +351,6 @@ void tcp_account_sender(struct flow *flow, int fd)
 	socklen_t size = sizeof(late);
 	struct tcp_info info;
 
-	if (flow->traffic->counted)
-		return;
 	check_congestion(flow, fd);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &late, &size)) {
 		flow_error(flow, "reading TCP_INFO: %s", strerror(errno));
@@ -359,6 +358,11 @@ void tcp_account_sender(struct flow *flow, int fd)
 	}
 	info = late.known;
 	pthread_mutex_lock(&traffic_lock);
+	if (flow->traffic->counted) {
+		pthread_mutex_unlock(&traffic_lock);
+		return;
+	}
+	flow->traffic->counted = true;
 	counters->bytes_sent +=
 		info.tcpi_bytes_sent - info.tcpi_bytes_retrans - flow->traffic->cookie_bytes;
 	counters->packets_sent += info.tcpi_data_segs_out;
@@ -401,12 +405,10 @@ void tcp_account_receiver(struct flow *flow, int fd)
 
 void tcp_count(struct flow *flow)
 {
-	struct traffic *traffic = flow->traffic;
+	const struct traffic *traffic = flow->traffic;
 
-	if (traffic->sender_fd >= 0 && flow->counters->connected_us != NEVER && !traffic->over) {
+	if (traffic->sender_fd >= 0 && flow->counters->connected_us != NEVER && !traffic->over)
 		tcp_account_sender(flow, traffic->sender_fd);
-		traffic->counted = true;
-	}
 	if (traffic->receiver_fd >= 0)
 		tcp_account_receiver(flow, traffic->receiver_fd);
 }

@@ -108,6 +108,7 @@ void udp_prepare_sender(struct flow *flow)
 	int ecn = flow->ect;
 
 	flow->traffic->sender_fd = flow_socket(SOCK_DGRAM, SENDER_MARK(flow));
+	flow_set_options(flow, flow->traffic->sender_fd);
 	if (ecn && setsockopt(flow->traffic->sender_fd, IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn)))
 		die("setting the ECN field of flow", flow->name, "", "%s", strerror(errno));
 	if (here.sin_addr.s_addr &&

@@ -16,6 +16,8 @@ static void set_sender(struct flow *flow, int fd)
 {
 	pthread_mutex_lock(&traffic_lock);
 	flow->traffic->sender_fd = fd;
+	if (fd >= 0)
+		flow->traffic->counted = false;
 	pthread_mutex_unlock(&traffic_lock);
 }
 
