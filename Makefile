@@ -171,7 +171,7 @@ test: packages ## everything CI runs
 	@($(call stages-at-once,2,$(BESIDE_HOSTS),nice -n 10)) & beside=$$!; $(MAKE) --no-print-directory test-hosts; hosts=$$?; wait $$beside && exit $$hosts
 
 test-packages: #- install missing system packages for every stage of make test
-	@./setup.sh tests check stock containers service live browser hosts
+	@./setup.sh tests check stock bpf containers service live browser hosts
 
 test-busy: setup kernels web #- every stage of make test while two busy loops are running (STAGES="test-api test-live" for some of them)
 	@$(MAKE) --no-print-directory test-packages
@@ -199,7 +199,7 @@ test-kernels-all: .venv/.stamp agent kernels-all #- known answers, determinism, 
 	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do \
 		echo "guests of Linux $$kernel:"; \
 		$(LONGHAUL) modules check --kernel $$kernel >/dev/null && \
-		TEST_KERNELS=$$kernel $(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/physics/test_*.py tests/guest/controls/test_*.py) tests/mininet/test_clocks.py) -m "not real_time$$([ $$kernel = $(firstword $(KERNELS)) ] || echo ' and not default_kernel')" --numprocesses $(WORKERS) || exit; \
+		TEST_KERNELS=$$kernel $(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/physics/test_*.py tests/guest/controls/test_*.py) $(addprefix tests/guest/user_code/test_,bpf.py foreign_sources.py) tests/mininet/test_clocks.py) -m "not real_time$$([ $$kernel = $(firstword $(KERNELS)) ] || echo ' and not default_kernel')" --numprocesses $(WORKERS) || exit; \
 	done
 
 test-own-kernels: .venv/.stamp agent kernel #- kernels of the user's, compiled and bisected, the long form: some 10 minutes, the first time more
@@ -255,12 +255,12 @@ fuzz-api: .venv/.stamp agent kernel #- schemathesis against the service for a ch
 	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
 
 test-stock-kernel: .venv/.stamp #- the modules on Debian's own kernels, booted in qemu without KVM
-	@./setup.sh check stock
+	@./setup.sh check stock bpf
 	@for kernel in $(KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
 	@$(PYTHON) -m pytest tests/stock
 
 test-stock-kernels-all: .venv/.stamp #- the same on Debian's kernels of every release of Linux that a guest may have, the long form
-	@./setup.sh check stock
+	@./setup.sh check stock bpf
 	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do tests/stock/fetch.sh $$kernel >/dev/null || exit; done
 	@TEST_KERNELS='$(KERNELS) $(FURTHER_KERNELS)' $(PYTHON) -m pytest tests/stock --timeout 0
 
@@ -334,6 +334,10 @@ bench-live: setup #- 100,000 samples a second to a real Prometheus, and the proc
 	@./setup.sh live
 	@$(PYTHON) -m tests.bench.live $(BENCH)
 
+module-matrix: setup kernels-all #- try every congestion control on every kernel, with kernels for large private areas too, and write docs/module-matrix.md
+	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do $(LONGHAUL) kernel build wide-$$kernel || exit; done
+	@$(PYTHON) -m tests.bench.module_matrix
+
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
@@ -344,4 +348,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-links fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all module-matrix setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-links fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean

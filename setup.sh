@@ -2,7 +2,7 @@
 # Finds which system packages are missing and installs them with apt-get; a user who is not root gets the command instead.
 #
 #	setup.sh [GROUP]...    the packages for running experiments, and those of each group:
-#		kernels (every guest kernel), tests, check (static checks), stock (the test on stock kernels), bench (benchmarks), ns3 (the comparison with ns-3),
+#		kernels (every guest kernel), tests, check (static checks), stock (the test on stock kernels), bpf (its BPF object), bench (benchmarks), ns3 (the comparison with ns-3),
 #		service, live (the export to Prometheus), containers, hosts (their tests), web (the web page), browser (its tests)
 #
 #	setup.sh --room FOLDER MB WHAT [OR]	only checks that the disk of FOLDER has that much space for WHAT; OR is another remedy
@@ -31,9 +31,10 @@ needs=(
 for group in "$@"; do
 	case $group in
 	kernels) needs+=(/usr/src/linux-source-6.1.tar.xz:linux-source-6.1) ;;
-	tests) needs+=(git:git cpio:cpio clang-format:clang-format zsh:zsh fish:fish) ;;
+	tests) needs+=(git:git cpio:cpio clang-format:clang-format zsh:zsh fish:fish gdb:gdb) ;;
 	check) needs+=(sparse:sparse perl:perl man:man-db) ;;
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
+	bpf) needs+=(clang:clang bpftool:bpftool /usr/include/bpf/bpf_helpers.h:libbpf-dev zstd:zstd xz:xz-utils) ;;
 	bench) needs+=(wrk:wrk) ;;
 	ns3) needs+=(g++:g++ /usr/include/ns3/internet-module.h:libns3-dev) ;;
 	service) needs+=('/usr/lib/postgresql/*/bin/initdb:postgresql') ;;
@@ -42,7 +43,7 @@ for group in "$@"; do
 	web) needs+=(node:nodejs npm:npm) ;;
 	browser) needs+=(node:nodejs npm:npm chromium:chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
-	*) echo "setup: there is no group $group; known: kernels, tests, check, stock, bench, ns3, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
+	*) echo "setup: there is no group $group; known: kernels, tests, check, stock, bpf, bench, ns3, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
 	esac
 done
 PATH=$PATH:/usr/sbin:/sbin

@@ -10,9 +10,7 @@ that restarts (connection.py) and ignores fields that a newer service adds.
 
 from __future__ import annotations
 
-import re
 import secrets
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +19,7 @@ from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 
 from longhaul.api.schemas import experiments as schemas
 from longhaul.api.schemas.experiments import (
@@ -32,21 +30,19 @@ from longhaul.api.schemas.experiments import (
     Experiment,
     ExperimentRow,
     Experiments,
-    OwnModule,
     Plan,
     Run,
     RunRow,
     Runs,
     Verification,
 )
-from longhaul.api.schemas.kernels import Kernel, KernelArchive, NewKernel, NewPatch, SentArchive
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.traces import ServiceTraces
+from longhaul.client.user_code import UserCode
 from longhaul.orchestrator.live.live_series import LiveEvent
 from longhaul.orchestrator.results.seals import manifest_of
-from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME_RULE
-from longhaul.orchestrator.system.errors import BackendError, PlanError, ResultsError, error_of_parts
+from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.files import whole
 from longhaul.results.comparison import Comparison
 from longhaul.results.result import Result
@@ -58,10 +54,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 _PAGE = 200
 _CHUNK_BYTES = 1 << 20
-_LOOK_S = 1.0
 
 
-class Client:
+class Client(UserCode):
     """One service and one token."""
 
     def __init__(self, url: str, token: str, *, patience_s: float = PATIENCE_S) -> None:
@@ -248,95 +243,6 @@ class Client:
         answer = self._connection.ask("PUT", f"{ROOT}{_baseline(name, branch)}", json={"experiment_id": experiment})
         return Baseline.model_validate_json(answer.content, extra="ignore")
 
-    def knows_module(self, source: str) -> bool:
-        """Whether the service has the module with this hash."""
-        return self._get(OwnModule, f"/modules/{source}").stored
-
-    def send_module(self, source: str, files: Mapping[str, str]) -> OwnModule:
-        """Send the sources of a module, file name -> text, under their hash; needs the scope admin."""
-        answer = self._connection.ask("PUT", f"{ROOT}/modules/{source}", json={"files": dict(files)})
-        return OwnModule.model_validate_json(answer.content, extra="ignore")
-
-    def kernels(self) -> list[Kernel]:
-        """The kernels of the service, what those with a name consist of, and the state of their builds."""
-        return TypeAdapter(list[Kernel]).validate_json(
-            self._connection.ask("GET", f"{ROOT}/kernels").content, extra="ignore"
-        )
-
-    def kernel(self, name: str) -> Kernel:
-        """A kernel by its name; NotFound if there is none."""
-        return self._get(Kernel, f"/kernels/{quote(name, safe='')}")
-
-    def send_kernel(
-        self,
-        name: str,
-        *,
-        base: str | None = None,
-        archive: Path | None = None,
-        sha256: str | None = None,
-        patches: Sequence[Path] = (),
-        config: Sequence[str] = (),
-    ) -> Kernel:
-        """Send a kernel with a name: a version or the file of an archive, patches and lines of configuration; needs the scope admin.
-
-        The service then builds it; `wait_for_kernel` waits for the end."""
-        sent = None
-        if archive is not None:
-            found = self.send_kernel_archive(archive, sha256)
-            sent = SentArchive(name=_file_name(archive), sha256=found.sha256)
-        texts = [NewPatch(name=_file_name(patch), text=_text(patch)) for patch in patches]
-        try:
-            asked = NewKernel(name=name, base=base, archive=sent, patches=texts, config=list(config))
-        except ValidationError as error:
-            first = error.errors()[0]
-            if first["loc"] == ("name",):
-                raise PlanError("adding the kernel", name, KERNEL_NAME_RULE, "choose another name") from None
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise PlanError("sending the kernel", name, what, "see docs/own-kernels.md") from error
-        answer = self._connection.ask("POST", f"{ROOT}/kernels", repeatable=False, json=asked.model_dump())
-        return Kernel.model_validate_json(answer.content, extra="ignore")
-
-    def send_kernel_archive(self, archive: Path, sha256: str | None = None) -> KernelArchive:
-        """Send the file of an archive of Linux; needs the scope admin."""
-        query = _without_none({"name": _file_name(archive), "sha256": sha256})
-        try:
-            with archive.open("rb") as file:
-                # A file object has its length, so that one above the limit is refused before it is sent.
-                answer = self._connection.ask(
-                    "POST",
-                    f"{ROOT}/kernel-archives",
-                    repeatable=False,
-                    params=query,
-                    content=file,
-                    headers={"Content-Type": "application/octet-stream"},
-                )
-        except OSError as error:
-            what = error.strerror or str(error)
-            raise PlanError("sending the archive", str(archive), what, "name a tar archive of Linux") from error
-        return KernelArchive.model_validate_json(answer.content, extra="ignore")
-
-    def wait_for_kernel(self, name: str, on_step: Callable[[str], None] = lambda step: None) -> Kernel:
-        """The kernel when its build has ended; `on_step` is called with each step. The error of a build that failed is raised."""
-        last = ""
-        while True:
-            found = self.kernel(name)
-            build = found.build
-            if build is None or build.status == "done":
-                return found
-            if build.error is not None:
-                parts = build.error
-                kind = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in parts.error)
-                known = error_of_parts(kind.strip("-"), parts.attempting, parts.subject, parts.what, parts.hint)
-                raise known or BackendError(parts.attempting, parts.subject, parts.what, parts.hint)
-            if (step := build.step or build.status) != last:
-                on_step(step)
-                last = step
-            time.sleep(_LOOK_S)
-
-    def delete_kernel(self, name: str) -> None:
-        """Delete a kernel that was sent, or end its build; needs the scope admin."""
-        self._connection.ask("DELETE", f"{ROOT}/kernels/{quote(name, safe='')}")
-
     def _get(self, model: type[_Model], path: str, **params: Any) -> _Model:
         answer = self._connection.ask("GET", ROOT + path, params=_without_none(params))
         return model.model_validate_json(answer.content, extra="ignore")
@@ -358,26 +264,6 @@ class Client:
 def _submission(experiment: str | Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     named = {"shipped": experiment} if isinstance(experiment, str) else {"spec": dict(experiment)}
     return AskedFor(**named, **more).model_dump(mode="json", exclude_unset=True)
-
-
-def _file_name(file: Path) -> str:
-    """The name of a file as the service takes it."""
-    return re.sub(r"[^A-Za-z0-9._+@ -]", "_", file.name).lstrip("._+@ -")[:120] or "file"
-
-
-def _text(patch: Path) -> str:
-    try:
-        text = patch.read_bytes().decode()
-    except OSError as error:
-        raise PlanError(
-            "sending the patch", str(patch), error.strerror or str(error), "name a file of a patch"
-        ) from error
-    except UnicodeDecodeError:
-        hint = "send an archive with it instead"
-        raise PlanError("sending the patch", str(patch), "it is not UTF-8 text", hint) from None
-    if not text.strip():
-        raise PlanError("sending the patch", str(patch), "the file is empty", "name a file of a patch")
-    return text
 
 
 def _without_none(params: Mapping[str, Any]) -> dict[str, Any]:

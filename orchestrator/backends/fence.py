@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longhaul.orchestrator.kernels.built_kernels import is_sent
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.built_kernels import is_sent
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.guard import GuardReport

@@ -28,10 +28,10 @@ from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unc
 from longhaul.orchestrator.backends.guest_files import missing_files
 from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_left
 from longhaul.orchestrator.backends.programs import LOG
-from longhaul.orchestrator.kernels.built_kernels import checked_program, manifest_of
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.system.built_kernels import checked_program, manifest_of
 from longhaul.orchestrator.system.errors import BackendUnavailable, GuestDied, KernelComplained
 from longhaul.orchestrator.system.guard import Guard, GuardReport, start_guard
 from longhaul.orchestrator.system.installation import AGENT

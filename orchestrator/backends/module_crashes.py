@@ -22,6 +22,8 @@ from longhaul.orchestrator.system.settings import Settings
 
 DEBUG_KERNEL = "6.12-debug"
 PAGE = "docs/debugging-modules.md"
+# Begins the lines that a log of the kernel gets from here.
+CALL_MARK = "longhaul: "
 _THE_MODULES = "the fault is the module's, and its log has the calls"
 
 _PLACE = re.compile(r"(\? )?\b([A-Za-z_][\w.]{0,127})\+0x([0-9a-f]{1,8})/0x[0-9a-f]{1,8}(?: \[(\w{1,64})\])?")
@@ -73,7 +75,7 @@ def explain(error: GuestDied | KernelComplained, run: Run, log: Path, settings: 
     error.what += f", in {function} of {line or first.module}"
     error.hint = "; ".join(filter(None, [_THE_MODULES, more, PAGE]))
     with log.open("a") as file:
-        file.write("\n" + "".join(f"longhaul: {line}\n" for line in _calls_as_text(calls, lines)))
+        file.write("\n" + "".join(f"{CALL_MARK}{line}\n" for line in _calls_as_text(calls, lines)))
 
 
 def read_calls(text: str) -> list[Call]:

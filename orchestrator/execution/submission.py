@@ -164,7 +164,7 @@ class Desk:
 
     def admit(self, source: str, files: Mapping[str, str]) -> None:
         """Store the sources of a module, under the hash of their content."""
-        self._require_user_code("storing module", source)
+        self.require_user_code("storing module", source)
         admit_sources(files, source, self._settings.cache)
 
     def has(self, source: str) -> bool:
@@ -177,7 +177,7 @@ class Desk:
         manifest = self._store.manifest(kept["run"])
         run = self._store.planned(kept["run"])
         if any(module.source for module in run.modules):
-            self._require_user_code("running again", kept["run"])
+            self.require_user_code("running again", kept["run"])
             if not trusted:
                 what = "it runs user-supplied code, which only admins may start"
                 raise NotAllowed("running again", kept["run"], what, "ask an admin")
@@ -204,7 +204,8 @@ class Desk:
             )
         )
 
-    def _require_user_code(self, attempting: str, subject: str) -> None:
+    def require_user_code(self, attempting: str, subject: str) -> None:
+        """NotAllowed where the operator of the service has not allowed user-supplied code."""
         if not self._settings.user_code:
             what = "this service takes no user-supplied code"
             raise NotAllowed(attempting, subject, what, "its operator may allow it with LONGHAUL_USER_CODE=on")

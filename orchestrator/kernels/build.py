@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from longhaul.orchestrator.kernels import build_trees, confined_builds, named_kernels
 from longhaul.orchestrator.kernels.build_user_modules import (
-    build_objects,
+    build_modules_of,
     has_headers,
     missing_headers,
+    object_of,
     rename_object,
 )
-from longhaul.orchestrator.kernels.built_kernels import is_sent, manifest_of
 from longhaul.orchestrator.kernels.prebuilt import (
     find_parts,
     install_kernel,
@@ -26,10 +26,14 @@ from longhaul.orchestrator.kernels.prebuilt import (
     provide_kernel,
 )
 from longhaul.orchestrator.kernels.release_lock import read_release
+from longhaul.orchestrator.modules.content import adopt, place_of
+from longhaul.orchestrator.modules.objects import built_for
 from longhaul.orchestrator.plan.kernel_modules import planned_module
 from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
-from longhaul.orchestrator.spec.user_modules import adopt, own_controls
+from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS, WIDE_KERNELS
+from longhaul.orchestrator.spec.user_modules import own_controls
+from longhaul.orchestrator.system.built_kernels import is_sent, manifest_of
 from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest
 from longhaul.orchestrator.system.installation import AGENT, AGENT_SOURCES, IS_CHECKOUT, KMOD
 from longhaul.orchestrator.system.locks import locked
@@ -37,6 +41,7 @@ from longhaul.orchestrator.system.process import run_script
 from longhaul.orchestrator.system.settings import Settings, load_settings
 
 _SANDBOX = KMOD / "sandbox"
+_GDB_SCRIPT = _SANDBOX / "module_symbols.py"
 _KERNEL = "building the sandbox kernel"
 _MODULES = "building the kernel modules"
 
@@ -53,6 +58,8 @@ def build_kernel(version: str, origin: str = "") -> str:
     `origin` is "release", "source", or "" for the release's where this installation has it, and one built from source elsewhere.
     """
     settings = load_settings()
+    if version in WIDE_KERNELS and version not in named_kernels.names(settings):
+        add_wide_kernel(settings, version)
     if version in named_kernels.names(settings):
         if origin == "release":
             what = "a kernel of your own is in no release"
@@ -71,6 +78,19 @@ def build_kernel(version: str, origin: str = "") -> str:
     folder = _build_from_source(settings, version)
     _build("build-modules.sh", version, _MODULES)
     return folder
+
+
+def add_wide_kernel(settings: Settings, name: str) -> None:
+    """Add the kernel with room for large private areas of congestion controls under its name."""
+    version = WIDE_KERNELS[name]
+    source = named_kernels.Source("version", version)
+    named_kernels.add(settings, name, source, [wide_patch(version)], taken=known_kernels())
+
+
+def wide_patch(version: str) -> Path:
+    """The patch that gives controls more room in a version of Linux."""
+    before = tuple(map(int, version.split("."))) < (5, 15)
+    return _SANDBOX / "wide" / ("private-area-until-5.14.patch" if before else "private-area.patch")
 
 
 def _build_from_source(settings: Settings, version: str) -> str:
@@ -127,22 +147,36 @@ def build_agent() -> str:
     return str(AGENT)
 
 
-def build_folder(version: str, folder: Path) -> str:
-    """The folder of the objects of user-supplied sources; PlanError after the compiler's messages, or if one cannot replace a known control."""
+def build_folder(version: str, written: str, *, symbols: bool = False) -> str:
+    """The folder of the objects of user-supplied sources; PlanError after the compiler's messages, or if one cannot get its name.
+
+    With `symbols` the objects are for gdb, under the names that they have in a guest, and beside them is the script that loads them.
+    """
     settings = load_settings()
+    attempting = "building the module"
+    _known(version, attempting)
     try:
-        controls = own_controls(folder)
-        (source,) = adopt([folder], settings.cache)
+        place = place_of(written, settings.cache)
+        controls = own_controls(place, [version])
+        (source,) = adopt([place], settings.cache)
     except ValueError as error:
-        raise PlanError("building the module", str(folder), f"allowed: {error}") from None
-    if folder.suffix == ".ko":
-        what = "it is built already"
-        raise PlanError("building the module", str(folder), what, "try it with `longhaul modules check`")
-    built = build_objects(settings, _known(version, "building the module"), source)
+        raise PlanError(attempting, written, f"needed: {error}") from None
+    if place.suffix == ".ko":
+        raise PlanError(attempting, written, "it is built already", "try it with `longhaul modules check`")
+    build = build_modules_of(settings, version, source, symbols=symbols)
+    for module in build.modules:
+        if module.error:
+            raise PlanError(attempting, f"{module.name} for {version}", module.problem, "repair the source")
     for control in controls:
-        if control.replaces:
-            rename_object(settings, built / f"{control.file}.ko", planned_module(control, {}))
-    return str(built)
+        plan = planned_module(control, {})
+        if plan.file and symbols:
+            with contextlib.suppress(FileExistsError):
+                build.object(plan.name).symlink_to(build.object(plan.file).name)
+        elif plan.file:
+            rename_object(settings, build.object(plan.file), plan)
+    if symbols:
+        shutil.copyfile(_GDB_SCRIPT, build.folder / _GDB_SCRIPT.name)
+    return str(build.folder)
 
 
 def own_module(settings: Settings, version: str, source: str, name: str, plan: Module | None = None) -> Path:
@@ -164,9 +198,9 @@ def _own_module(settings: Settings, version: str, source: str, name: str) -> Pat
         )
     supplied = folder / f"{name}.ko"
     if not supplied.is_file():
-        return build_objects(settings, version, source) / f"{name}.ko"
-    needed = _vermagic(settings.modules(version) / "lh_trace.ko")
-    has = _vermagic(supplied)
+        return object_of(settings, version, source, name)
+    needed = built_for((settings.modules(version) / "lh_trace.ko").read_bytes())
+    has = built_for(supplied.read_bytes())
     if has != needed:
         raise PlanError(
             "loading the module",
@@ -175,12 +209,6 @@ def _own_module(settings: Settings, version: str, source: str, name: str) -> Pat
             "supply its source instead, or build it for the guest's kernel (docs/kernel-modules.md)",
         )
     return supplied
-
-
-def _vermagic(module: Path) -> str:
-    """The kernel that a module was built for."""
-    match = re.search(rb"\0vermagic=([^\0]*)\0", module.read_bytes())
-    return match[1].decode(errors="replace").strip() if match else ""
 
 
 def kernels_in_cache(settings: Settings) -> list[dict[str, Any]]:
@@ -224,6 +252,12 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
     rows = [_row(settings, version, []) for version in known_kernels()]
     named = [named_kernels.find(settings, name) for name in named_kernels.names(settings)]
     return rows + [_row(settings, kernel.name, [*kernel.lines()]) for kernel in named]
+
+
+def kernels_for_modules(settings: Settings) -> list[str]:
+    """The kernels that are built here and are for numbers, the default first: those that modules are tried on."""
+    rows = [row["version"] for row in built_kernels(settings) if row["built"]]
+    return [name for name in rows if name not in DEBUG_KERNELS and name not in WIDE_KERNELS]
 
 
 def find_kernels(settings: Settings, name: str | None) -> list[dict[str, Any]]:

@@ -18,8 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from longhaul.orchestrator.kernels.build_user_modules import build_confined_modules
-from longhaul.orchestrator.kernels.built_kernels import is_sent, manifest_of
+from longhaul.orchestrator.kernels.confined_modules import build_confined_modules
 from longhaul.orchestrator.kernels.named_kernels import (
     NamedKernel,
     apply_patches,
@@ -32,6 +31,7 @@ from longhaul.orchestrator.kernels.named_kernels import (
 from longhaul.orchestrator.kernels.prebuilt import point
 from longhaul.orchestrator.kernels.release_lock import fragments_for, patches_for
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
+from longhaul.orchestrator.system.built_kernels import is_sent, manifest_of
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.locks import locked

@@ -23,10 +23,11 @@ from typing import Any
 
 from longhaul.orchestrator.kernels import build_trees
 from longhaul.orchestrator.kernels.archives import NO_SPACE, full_disk
-from longhaul.orchestrator.kernels.build_user_modules import PERL, first_error
+from longhaul.orchestrator.kernels.confined_modules import first_error
 from longhaul.orchestrator.kernels.named_kernels import NamedKernel, find
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.kernels.tree_rules import leaves
+from longhaul.orchestrator.modules.build import PERL
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError, DiskFull, PlanError, TooLarge
 from longhaul.orchestrator.system.installation import KMOD

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from longhaul.orchestrator.modules.content import adopt, place_of
 from longhaul.orchestrator.plan import lint
 from longhaul.orchestrator.plan.expectations import resolve
 from longhaul.orchestrator.plan.guests.parts import in_parts
-from longhaul.orchestrator.plan.kernel_modules import loaded_modules, queue_modules
+from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, queue_modules
 from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, count_offered, find_pipe, resolve_path
 from longhaul.orchestrator.plan.meaning import Meaning
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
@@ -54,8 +55,9 @@ from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.model import Flow as WrittenFlow
+from longhaul.orchestrator.spec.socket_options import option_text
 from longhaul.orchestrator.spec.sweep import count_points, expand, point_texts
-from longhaul.orchestrator.spec.user_modules import adopt, entries_of, place_of
+from longhaul.orchestrator.spec.user_modules import entries_of
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import parse_duration, parse_multiple, parse_rate, parse_size
@@ -196,6 +198,7 @@ def _compile(
         window_us=_window(experiment, duration_us),
         memory_mb=memory_mb,
         sysctls=kernel_sysctls(),
+        knobs=tuple((knob_path(name), str(value)) for name, value in experiment.knobs.items()),
         nodes=tuple(_nodes(network, placement, pipe, tcp_flows)),
         wires=network.wires,
         neighbours=network.neighbours,
@@ -269,6 +272,7 @@ def _flows(
                     else window_bytes(written.name, written.window, experiment.path.mtu - HEADER_BYTES),
                     both_ends=control is not None and control.both_ends,
                     ect=0 if kind != "udp" or written.ect is None else (ECT0, ECT1)[written.ect],
+                    sockopts=tuple(option_text(one.level, one.name, one.value) for one in written.sockopts),
                 ),
                 seed=derive_seed(seed, f"flow {name}"),
                 forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),

@@ -63,7 +63,13 @@ def planned_module(control: CongestionControl, params: dict[str, str]) -> Module
         file=control.file,
         registers=control.registers,
         replaces=control.name if control.replaces else "",
+        control=control.written,
     )
+
+
+def knob_path(name: str) -> str:
+    """The file of a knob: a path, or the name of a sysctl."""
+    return name if name.startswith("/") else f"/proc/sys/{name.replace('.', '/')}"
 
 
 def queue_modules(wires: Sequence[Wire]) -> Iterator[Module]:

@@ -2,8 +2,9 @@
 
     the plan: cc cubic, Module(name=own_cubic, file=tcp_cubic, registers=own-cubic, replaces=cubic)  -->  the guest's run.json: cc own-cubic
 
-A Module's `file` is the name of its source or object, `registers` the name of its control in the kernel, and `replaces` the control of the
-experiment whose place it takes; they are "" for all other modules.
+A Module's `file` is the name of the module that its source makes, `registers` the name of its control in the kernel, and `replaces` the control of the
+experiment whose place it takes; they are "" for all other modules. Of a source whose module registers several controls, `control` is the one
+that is meant, by the name that it has there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def in_kernel_names(run: Run) -> Run:
         return run
     return replace(
         run,
-        modules=tuple(replace(module, file="", registers="", replaces="") for module in run.modules),
+        modules=tuple(replace(module, file="", registers="", replaces="", control="") for module in run.modules),
         flows=tuple(flow if flow.cc is None else replace(flow, cc=kernel_name(run, flow.cc)) for flow in run.flows),
         schedule=tuple(
             replace(change, cc=kernel_name(run, change.cc))

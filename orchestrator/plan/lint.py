@@ -10,7 +10,7 @@ from longhaul.orchestrator.plan.qdiscs import CLSACT, DELAYS, DUALPI2, ECT1, mar
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
-from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_DUPTHRESH
+from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_DUPTHRESH, WIDE_KERNELS
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size, parse_share
 
@@ -36,6 +36,7 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _ecn(run, experiment)
     yield from _recovery(run, experiment)
     yield from _controls(experiment)
+    yield from _unbuilt(run, experiment)
     yield from _fragments(run)
     if run.clock == "real":
         yield f"in real time connections are sampled every {format_duration(run.trace.ack_us)}, not at every ACK: round trips are smoothed, and it is unknown which flow lost a packet"
@@ -46,6 +47,15 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
         yield f"UDP flows send {format_rate(udp_bps)}, all of path.bandwidth or more"
     if (wall_s := wall_estimate_s(run)) > _LONG_WALL_S:
         yield f"one run will take about {wall_s / 60:.0f} min of wall time: a shorter duration or a lower bandwidth is cheaper"
+
+
+def _unbuilt(run: Run, experiment: Experiment) -> Iterator[str]:
+    if run.kernel in WIDE_KERNELS and experiment.modules:
+        yield f"kernel {run.kernel} is {WIDE_KERNELS[run.kernel]} with room for a control of `modules` whose private area is larger than 104 bytes"
+    for name in dict.fromkeys(flow.cc for flow in run.flows if flow.cc is not None):
+        control = experiment.control(name)
+        if control.problem:
+            yield f"{name} of `modules` does not build for {run.kernel}: {control.problem}"
 
 
 def slow_start_us(run: Run) -> int:

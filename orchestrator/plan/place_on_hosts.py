@@ -191,6 +191,10 @@ def refuse_unsupported(run: Run, experiment: Experiment) -> None:
                 else "deploy it with `longhaul hosts deploy`"
             )
             raise PlanError(_PLACING, module.replaces or module.name, what, f"{hint}, or run it in the sandbox")
+    if run.knobs:
+        raise PlanError(
+            _PLACING, "knobs", "they belong to a user-supplied module, which is loaded into guests only", _HINT
+        )
     for name, option in _unusual(experiment):
         what = f"{option} belongs to the whole host, and so to its other connections"
         raise PlanError(_PLACING, name, what, _HINT)

@@ -55,6 +55,8 @@ def describe_run(run: Run) -> Iterator[str]:
             yield f"  {module.name.removeprefix('tcp_')}: {file}user-supplied source {module.source}"
         if module.params:
             yield f"  {module.name}: {' '.join(f'{name}={value}' for name, value in module.params.items())}"
+    for name, value in run.knobs:
+        yield f"  {name}: {value}"
     yield ""
     for end in run.ends:
         yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
@@ -190,7 +192,12 @@ def _flow_text(run: Run, flow: Flow) -> str:
         else f", window {flow.options.window_clamp_bytes // run.meaning.mss_bytes} packets"
     )
     rate = f", rate {format_rate(flow.options.max_pacing_bps)}" if flow.options.max_pacing_bps else ""
-    return f"tcp {control_text(flow.cc, flow.variant)}{size}{rate}, {when}{window}"
+    return f"tcp {control_text(flow.cc, flow.variant)}{size}{rate}, {when}{window}{_sockopts_text(flow)}"
+
+
+def _sockopts_text(flow: Flow) -> str:
+    options = (f"{level}/{name}={value}" for level, name, value in flow.options.sockopts)
+    return f", socket options {' '.join(options)}" if flow.options.sockopts else ""
 
 
 def _seconds(seconds: float) -> str:

@@ -17,8 +17,8 @@ def control_text(cc: str | None, variant: str | None) -> str:
         return "udp"
     if variant in (None, cc):
         return cc
-    # A user's own cubic is "cubic (user-supplied 3f9a12c4)".
-    return variant if variant.startswith(f"{cc} ({USER_SUPPLIED}") else f"{cc} ({variant})"
+    # A user's own cubic is "cubic (user-supplied 3f9a12c4)", and a BPF program "mine (native build of a BPF program)".
+    return variant if variant.startswith(f"{cc} (") else f"{cc} ({variant})"
 
 
 def control_label(cc: str, variant: str | None) -> str:

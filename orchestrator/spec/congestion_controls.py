@@ -16,6 +16,8 @@ from longhaul.orchestrator.system.installation import KMOD
 _PACING = "SO_MAX_PACING_RATE"
 # Begins the remark on a control that replaces a known one. No name contains a space, so a study's name for a control never contains this.
 USER_SUPPLIED = "user-supplied "
+# The remark on a BPF program: a guest runs its code as a module (modules/bpf.py).
+NATIVE_BUILD = "native build of a BPF program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +37,33 @@ class CongestionControl:
     both_ends: bool = False
     # The parameter that switches hybrid slow start, and its values for off and on.
     hystart: tuple[str, str, str] | None = None
-    # Of a user-supplied module: the hash of its content (user_modules.py).
+    # Of a user-supplied module: the hash of its content (modules/content.py).
     source: str = ""
+    # Why its module cannot be built for the experiment's kernel.
+    problem: str = ""
+    # Whether only because its private area is larger than the kernel's.
+    needs_room: bool = False
+    # The name of its module, where it is another than tcp_<name>.
+    object: str = ""
     # Whether it takes the place of the kernel's or the project's control of this name.
     replaces: bool = False
     # Of a module that gets other names than its source has: the file, and the name that the control registers in the guest.
     file: str = ""
     registers: str = ""
+    # Of a module that registers several: the name of this one in the source.
+    written: str = ""
+    # Whether its source is a BPF program.
+    is_bpf: bool = False
 
     @property
     def module(self) -> str:
         """The kernel object's name without its ending."""
-        return f"own_{self.name}" if self.replaces else f"tcp_{self.name}"
+        return self.object or (f"own_{self.name}" if self.replaces else f"tcp_{self.name}")
 
     @property
     def remark(self) -> str:
-        """What tables say of it next to its name: which source takes the place of a known control; or ""."""
-        return f"{USER_SUPPLIED}{self.source[:8]}" if self.replaces else ""
+        """What tables say of it next to its name: which source takes the place of a known control, and whether it is a BPF program; or ""."""
+        return ", ".join([f"{USER_SUPPLIED}{self.source[:8]}"] * self.replaces + [NATIVE_BUILD] * self.is_bpf)
 
     def parameter(self, name: str) -> Parameter | None:
         return next((parameter for parameter in self.parameters if parameter.name == name), None)

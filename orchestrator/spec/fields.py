@@ -250,7 +250,9 @@ def _sweep(value: object) -> object:
 
 def _module_entry(value: object) -> object:
     if entry_of(value) is None:
-        raise refuse("a folder with a tcp_<name>.c, a tcp_<name>.ko, or {from: ./mymodule, as: mine}")
+        raise refuse(
+            "a folder, an archive or a git+URL of a module's source, an object (.ko), or {from: ./mymodule, as: mine}"
+        )
     return value
 
 
@@ -348,6 +350,7 @@ MarkThreshold = Annotated[str, _checked(mark_threshold), _schema("mark", "20 pac
 StepThreshold = Annotated[str, _checked(step_threshold), _schema("step", "1 ms", "5 packets")]
 WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
 StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]
+_CONTROL_NAME = "^[a-z][a-z0-9_]{0,14}$"
 ModuleEntry = Annotated[
     Any,
     BeforeValidator(_module_entry),
@@ -357,11 +360,20 @@ ModuleEntry = Annotated[
                 {
                     "type": "object",
                     "properties": {
-                        "from": {"type": "string", "description": "the folder, object or sha256:<hash>"},
-                        "as": {
+                        "from": {
                             "type": "string",
-                            "pattern": "^[a-z][a-z0-9_]{0,14}$",
-                            "description": "the name of its congestion control in this experiment",
+                            "description": "the folder, archive, git+URL, object or sha256:<hash>",
+                        },
+                        "as": {
+                            "anyOf": [
+                                {"type": "string", "pattern": _CONTROL_NAME},
+                                {
+                                    "type": "object",
+                                    "minProperties": 1,
+                                    "additionalProperties": {"type": "string", "pattern": _CONTROL_NAME},
+                                },
+                            ],
+                            "description": "the name of its congestion control in this experiment; of several controls, {theirs: mine}",
                         },
                     },
                     "required": ["from", "as"],

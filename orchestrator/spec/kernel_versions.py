@@ -16,6 +16,9 @@ KERNELS_WITHOUT_L4S = ("5.10", "6.1", "6.12", *DEBUG_KERNELS)
 KERNELS_WITHOUT_DUPTHRESH = ("7.3",)
 # Kernels in which a host does the same whichever other hosts share its guest: the sandbox's own.
 KERNELS_IN_PARTS = KERNELS
+# The same with room for larger private areas of congestion controls (kmod/sandbox/wide); `longhaul kernel build` makes one by this name.
+WIDE_KERNELS = {f"wide-{version}": version for version in (*ORDINARY_KERNELS, *FURTHER_KERNELS)}
+WIDE_NAMES = {version: name for name, version in WIDE_KERNELS.items()}
 # A kernel of the user's (kernels/named_kernels.py).
 KERNEL_NAME = "[a-z][a-z0-9._-]{0,39}"
 KERNEL_NAME_RULE = (

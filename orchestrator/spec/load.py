@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from longhaul.orchestrator.spec.congestion_controls import CongestionControl
+from longhaul.orchestrator.modules.content import is_reference, is_repository
 from longhaul.orchestrator.spec.fields import REFUSED
 from longhaul.orchestrator.spec.model import TRAFFIC, Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import spelt_out
@@ -36,8 +36,8 @@ from longhaul.orchestrator.spec.sweep import (
     part_of,
 )
 from longhaul.orchestrator.spec.topology import own_topology
-from longhaul.orchestrator.spec.user_controls import controls_of, find_early
-from longhaul.orchestrator.spec.user_modules import by_name, clashing, entry_of, is_reference
+from longhaul.orchestrator.spec.user_controls import find_early, read_controls
+from longhaul.orchestrator.spec.user_modules import by_name, entry_of
 from longhaul.orchestrator.spec.yaml_text import (
     Document,
     Location,
@@ -85,7 +85,7 @@ def shipped_experiments() -> dict[str, Path]:
     return {path.relative_to(_SHIPPED).with_suffix("").as_posix(): path for path in sorted(_SHIPPED.rglob("*.yaml"))}
 
 
-def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experiment:
+def load_experiment(name_or_path: str, overrides: Sequence[str] = (), own_code: OwnCode = OwnCode.ANY) -> Experiment:
     """The experiment of a shipped name or a file, with `path.rtt=100ms` and the like applied; SpecError."""
     path = Path(name_or_path)
     shipped = _SHIPPED / f"{name_or_path}.yaml"
@@ -94,7 +94,7 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = ()) -> Experim
         if name_or_path not in known:
             raise SpecError(name_or_path, [f"neither a file nor {_no_such(name_or_path, known)}"])
         path = shipped
-    return _load(read_document(path), overrides)
+    return _load(read_document(path), overrides, own_code)
 
 
 def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCode = OwnCode.NONE) -> Experiment:
@@ -137,7 +137,7 @@ def parse_text(text: str, subject: str) -> Experiment:
 
 def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[FieldProblem]:
     """The user code in an experiment that may not run here; a change or a sweep can introduce it too."""
-    if own_code is OwnCode.ANY:
+    if own_code.reads_files:
         return
     if own_topology(experiment.topology):
         allowed = "allowed: a topology of the lab"
@@ -190,7 +190,7 @@ def _load(document: Document, overrides: Sequence[str], own_code: OwnCode = OwnC
         except KeyError as error:
             raise SpecError(f"--set {change}", [str(error.args[0])]) from None
     # A caller who may name no file must not learn any file's path.
-    experiment = _validate(_with_whole_paths(document) if own_code is OwnCode.ANY else document, own_code)
+    experiment = _validate(_with_whole_paths(document) if own_code.reads_files else document, own_code)
     _check_sweep(experiment, document)
     return experiment
 
@@ -208,26 +208,19 @@ def _with_whole_paths(document: Document) -> Document:
 
 def _with_whole_path(document: Document, written: object) -> object:
     entry = entry_of(written)
-    if entry is None or is_reference(entry.place):
+    if entry is None or is_reference(entry.place) or is_repository(entry.place):
         return written
     return entry.at(str((document.folder / entry.place).resolve()))
 
 
-def _register_user_modules(document: Document, experiment: Experiment) -> None:
-    """Make the controls in `modules` known by name."""
-    controls: list[CongestionControl] = []
-    problems = []
-    for position, written in enumerate(experiment.modules):
-        try:
-            controls += controls_of(written)
-            allowed = clashing(controls)
-        except ValueError as error:
-            allowed = str(error)
-        if allowed:
-            problems.append(_problem(document, ("modules", position), written, f"allowed: {allowed}"))
-    if problems:
+def _with_user_modules(document: Document, experiment: Experiment, *, builds: bool) -> Experiment:
+    """The experiment, in which the controls in `modules` are known by name."""
+    experiment, controls, refused = read_controls(experiment, builds=builds)
+    if refused:
+        problems = [_problem(document, at, written, f"allowed: {allowed}") for at, written, allowed in refused]
         raise SpecError(document.subject, _cut(problems))
     experiment._own = by_name(controls)
+    return experiment
 
 
 def _validate(document: Document, own_code: OwnCode) -> Experiment:
@@ -237,11 +230,11 @@ def _validate(document: Document, own_code: OwnCode) -> Experiment:
         raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
     if refused := [*_refused_code(document, experiment, own_code)]:
         raise SpecError(document.subject, _cut(refused))
-    _register_user_modules(document, experiment)
+    experiment = _with_user_modules(document, experiment, builds=own_code is not OwnCode.TEXT)
     problems = [
         _problem(document, location, read, allowed if read is None else _with_allowed(allowed))
         for location, read, allowed in (
-            *breaches(experiment, own_topologies=own_code is OwnCode.ANY),
+            *breaches(experiment, own_topologies=own_code.reads_files),
             *schedule_breaches(experiment),
         )
     ]

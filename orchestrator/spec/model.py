@@ -84,6 +84,14 @@ TRAFFIC: Mapping[str, Traffic] = {
 }
 
 
+class SocketOption(Part):
+    """An option of the sender's sockets, set before it connects, and read back."""
+
+    level: str | int = Field("tcp", description="ip, socket, tcp, or a number", union_mode="left_to_right")
+    name: str | int = Field(description="the option's name, as in TCP_NOTSENT_LOWAT, or its number")
+    value: int = Field(ge=-(2**31), le=2**31 - 1, description="a number; on and off are 1 and 0")
+
+
 class Flow(Part):
     """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`)."""
 
@@ -137,6 +145,10 @@ class Flow(Part):
     hystart: Switch | None = Field(None, description="hybrid slow start, where the congestion control has it")
     initial_window: int = Field(10, ge=1, le=1000, description="initial congestion window, packets")
     delayed_ack: Switch = Field(True, description="the receiver acknowledges every second segment; off: each")
+
+    sockopts: list[SocketOption] = Field(
+        default_factory=list, max_length=20, description="more options of the sender's sockets"
+    )
 
     @property
     def traffic(self) -> list[str]:
@@ -194,11 +206,20 @@ class Expected(Part):
 
 
 class OwnCode(Enum):
-    """Which user code an experiment may contain: none, sources that were uploaded to this lab before, or any file of this machine."""
+    """Which user code an experiment may contain: none, sources that were uploaded to this lab before, or any file of this machine.
+
+    TEXT: any file, of which only the text is read, because another machine builds its modules.
+    """
 
     NONE = 0
     SENT = 1
     ANY = 2
+    TEXT = 3
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether paths may be named."""
+        return self in (OwnCode.ANY, OwnCode.TEXT)
 
 
 class Node(Part):
@@ -230,7 +251,12 @@ class Experiment(Part):
     modules: list[ModuleEntry] = Field(
         default_factory=list,
         max_length=20,
-        description="user-supplied congestion controls: folders with a tcp_<name>.c, or tcp_<name>.ko files, relative to this file's folder; a tcp_cubic.c replaces cubic, {from: ./mycubic, as: mine} adds mine",
+        description="user-supplied congestion controls: folders, archives or git+URLs of sources, or objects (.ko), relative to this file's folder; a source that registers cubic replaces cubic, {from: ./mycubic, as: mine} adds mine",
+    )
+    knobs: dict[str, str | int] = Field(
+        default_factory=dict,
+        max_length=50,
+        description="files below /proc or /sys that the modules make, or names of their sysctls, and the values that are written there before the flows start",
     )
     schedule: list[Change] = Field(default_factory=list, max_length=1000, description="what changes during the run")
     duration: Period = Field(description="length of the run")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from longhaul.orchestrator.modules.bpf import read_only_numbers
+from longhaul.orchestrator.modules.source_text import is_bpf_program
 from longhaul.orchestrator.system.units import (
     format_duration,
     format_rate,
@@ -105,7 +107,7 @@ class Parameter:
 def declared_parameters(source: Path) -> tuple[Parameter, ...]:
     """The parameters that a module's source, and the headers next to it that it includes, declare."""
     text = _with_headers(source)
-    found = [*_declarations(text), *_plain_declarations(text)]
+    found = [*_declarations(text), *_plain_declarations(text), *_read_only_declarations(text)]
     return tuple({parameter.name: parameter for parameter in reversed(found)}.values())[::-1]
 
 
@@ -169,6 +171,16 @@ def _plain_declarations(text: str) -> Iterator[Parameter]:
         abouts.setdefault(name, about)
     for name in _PLAIN.findall(text):
         yield Parameter(name, "number", defaults.get(name, 0), 0, _LARGEST, abouts.get(name, ""))
+
+
+def _read_only_declarations(text: str) -> Iterator[Parameter]:
+    """The `const volatile` numbers of a BPF program, which are parameters of its native build."""
+    for kind, name, value in read_only_numbers(text) if is_bpf_program(text) else ():
+        default = int(value) if re.fullmatch(r"[0-9]{1,20}", value) else int(value == "true")
+        if kind == "bool":
+            yield Parameter(name, "switch", default, 0, 1, "")
+        else:
+            yield Parameter(name, "number", default, 0, _LARGEST, "")
 
 
 def _thousandths(written: object) -> int | None:

@@ -5,6 +5,7 @@ The rules of a schedule are in schedule_rules.py, which shares some rules with t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from longhaul.orchestrator.spec.amounts import read_amount
@@ -17,6 +18,7 @@ from longhaul.orchestrator.spec.measures import MEASURES, known_measure
 from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
+from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
 from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import Allowed, UnknownName, allowed_instead
@@ -50,6 +52,8 @@ _TCP_FIELDS = (
     "rtt",
 )
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
+_KNOB = re.compile(r"/(?:proc|sys)(?:/[\w.+-]{1,64}){1,10}|[a-z]\w{0,63}(?:\.[\w-]{1,64}){1,10}", re.ASCII)
+_KNOB_VALUE = re.compile(r"[ -~]{1,127}")
 # A path may lose all packets, from its start or for a while.
 _BLACKOUTS = ("loss", "reverse_loss")
 
@@ -74,6 +78,7 @@ def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator
         yield ("flows",), None, "at least one with a count above 0"
     if sum(flow.count for flow in experiment.flows if flow.tool == IPERF3) > MOST_IPERF3_FLOWS:
         yield ("flows",), None, f"more than {MOST_IPERF3_FLOWS} flows of iperf3 in all"
+    yield from _knobs(experiment)
     yield from _window(experiment, duration_us)
     yield from _phases(experiment, duration_us)
     names = {name for flow in experiment.flows for name in flow.names}
@@ -166,7 +171,37 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
     if flow.tool == IPERF3:
         yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
+    yield from _sockopts(flow, at)
     yield from _times(flow, at, duration_us)
+
+
+def _sockopts(flow: Flow, at: Location) -> Iterator[Breach]:
+    seen = set()
+    for place, option in enumerate(flow.sockopts):
+        try:
+            numbers = option_number(option.level, option.name)
+        except ValueError as error:
+            yield (*at, "sockopts", place), f"{option.level}, {option.name}", str(error)
+            continue
+        if numbers in seen:
+            yield (*at, "sockopts", place), option.name, "each option once"
+        seen.add(numbers)
+    if flow.sockopts and flow.tool == IPERF3:
+        yield (*at, "sockopts"), None, "only with tool lh-flow: iperf3 sets its sockets itself"
+
+
+def _knobs(experiment: Experiment) -> Iterator[Breach]:
+    if experiment.knobs and not experiment.modules:
+        yield ("knobs",), None, "only with `modules`, which make these files"
+    for name, value in experiment.knobs.items():
+        if not _KNOB.fullmatch(name) or ".." in name.split("/"):
+            yield (
+                ("knobs", name),
+                name,
+                "a path below /proc/ or /sys/, or the name of a sysctl, as in net.ipv4.mine_gain",
+            )
+        if not _KNOB_VALUE.fullmatch(str(value)):
+            yield ("knobs", name), value, "a number or a text of one line, up to 127 letters"
 
 
 def _asks_for_ecn(experiment: Experiment, flow: Flow) -> bool:

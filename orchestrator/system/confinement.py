@@ -108,9 +108,9 @@ def _words(command: Sequence[str], view: View, limits: Limits, settings: Setting
     _check_sources(chain(map(Path, _SYSTEM), view.reads.values(), view.writes.values()), command, settings)
     limited = [*limits.words(), *command]
     before, view = _as_other_user(view) if os.geteuid() == 0 else ([], view)
-    # The innermost bwrap reads its filter from descriptor 9, which all processes before it pass on.
+    # The innermost bwrap reads its filter from descriptor 4, which all processes before it pass on; those from 5 on are a guest's.
     # The environment is cleared first of all: other processes can read the one that a process was started with.
-    opened = ["/usr/bin/env", "-i", "/bin/sh", "-c", 'exec 9<"$0" && exec "$@"', str(_filter_file(settings.cache))]
+    opened = ["/usr/bin/env", "-i", "/bin/sh", "-c", 'exec 4<"$0" && exec "$@"', str(_filter_file(settings.cache))]
     return [*opened, "/usr/bin/choom", "-n", "1000", "--", *before, *_inside(view), "--", *limited]
 
 
@@ -155,7 +155,7 @@ def _as_other_user(view: View) -> tuple[list[str], View]:
 
 def _inside(view: View) -> list[str]:
     words = [_BWRAP, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    words += ["--cap-drop", "ALL", "--seccomp", "9", "--hostname", "confined", "--clearenv"]
+    words += ["--cap-drop", "ALL", "--seccomp", "4", "--hostname", "confined", "--clearenv"]
     for name, value in view.environment.items():
         words += ["--setenv", name, value]
     words += chain.from_iterable(("--ro-bind-try", one, one) for one in (*_SYSTEM, *_SYSTEM_SEARCH))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stock.guest import Guest, Kernel, boot, build, fetch, initramfs
+from tests.stock.guest import Guest, Kernel, boot, build, build_bpf, fetch, initramfs
 from tests.support.tested_kernels import TESTED_KERNELS
 
 
@@ -38,4 +38,5 @@ def guest(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Guest:
     if built.exit_code:
         pytest.fail(f"the modules do not build for {built.kernel.release}, so nothing was booted", pytrace=False)
     folder = tmp_path_factory.mktemp("guest")
-    return boot(built.kernel, initramfs(built.kernel, built.folder.glob("*.ko"), folder), folder)
+    packed = initramfs(built.kernel, built.folder.glob("*.ko"), build_bpf(built.kernel, folder), folder)
+    return boot(built.kernel, packed, folder)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -28,15 +29,34 @@ def _names(prefix: str) -> tuple[str, ...]:
 
 
 CONTROLS, QUEUES = _names("tcp_"), _names("sch_")
+# Congestion controls that are BPF objects, by the names that they register.
+BPF_CONTROLS = ("bpf_apptcp", "bpf_window")
+# Programs of the tests of native builds (tests/guest/user_code/test_bpf.py).
+PROGRAMS = HERE.parent / "data" / "bpf"
 MODULES = {*(f"tcp_{name}" for name in CONTROLS), *(f"sch_{name}" for name in QUEUES)}
 
 # The checks that the guest reports for each module, in order.
 CHECKS = ("loads", "allowed", "named", "carries", "in-use", "carries-with-loss", "unloads", "quiet")
+BPF_CHECKS = ("loads", "allowed", "named", "carries", "carries-with-loss", "unloads", "quiet")
+RATE_CHECKS = ("carries-its-rate", "keeps-rate")
 QUEUE_CHECKS = ("loads", "shared", "in-use", "carries", "leaves", "unloads", "quiet")
-IN_ORDER = (("path", "laid"), *product(CONTROLS, CHECKS), *product(QUEUES, QUEUE_CHECKS))
+IN_ORDER = (
+    ("path", "laid"),
+    *product(CONTROLS, CHECKS),
+    *product(BPF_CONTROLS, BPF_CHECKS),
+    *product(BPF_CONTROLS[:1], RATE_CHECKS),
+    *product(QUEUES, QUEUE_CHECKS),
+)
 
 # Parameters without which 10 MB would take too long: a window of 10 segments at 20 ms carries 6 Mbit/s.
 PARAMETERS = {"lhfixed": "cwnd=250"}
+
+_TRACING_NET = """
+#include "vmlinux.h"
+#define SOL_TCP 6
+#define TCP_CONGESTION 13
+#define tcp_sk(sk) ((struct tcp_sock *)(sk))
+"""
 
 # A module's turn takes 3 s on an idle core; the limits are for slow and busy machines.
 BOOT_LIMIT_S = 120
@@ -72,6 +92,11 @@ class Kernel:
         config = (self.headers / ".config").read_text()
         (builder,) = re.findall(r'^CONFIG_CC_VERSION_TEXT="(\S+)', config, re.MULTILINE)
         return [] if shutil.which(builder) else ["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="]
+
+    @property
+    def bpf_controls(self) -> tuple[str, ...]:
+        """The BPF objects that it can load: their programs call functions of the kernel, which is possible since Linux 5.13."""
+        return () if self.version == "5.10" else BPF_CONTROLS
 
     @property
     def has_check(self) -> bool:
@@ -145,16 +170,54 @@ def build(kernel: Kernel, folder: Path) -> tuple[int, str]:
     return code, _OTHER_TOOLS.sub("", output)
 
 
+def build_bpf(kernel: Kernel, folder: Path) -> dict[str, Path]:
+    """The BPF objects by the names that they register, made by clang with the types of the kernel, as a user makes them."""
+    if not kernel.bpf_controls:
+        return {}
+    image = folder / "vmlinux"
+    image.write_bytes(vmlinux(kernel.folder / "vmlinuz"))
+    copy = folder / "kmod"
+    shutil.copytree(KMOD / "bpf", copy / "bpf", ignore=shutil.ignore_patterns("*.o", "vmlinux.h"))
+    for name in ("tcp_apptcp.c", "lh_info.h", "lh_param.h"):
+        shutil.copy(KMOD / name, copy)
+    run(["make", "-C", copy / "bpf", f"BTF={image}"], f"compile the BPF object for {kernel.release}")
+    objects = {"bpf_apptcp": copy / "bpf" / "apptcp.bpf.o"}
+    # A header of the kernel's self-tests, which libbpf does not have.
+    (copy / "bpf" / "bpf_tracing_net.h").write_text(_TRACING_NET)
+    for program in PROGRAMS.iterdir():
+        made = objects[f"bpf_{program.name}"] = copy / f"{program.name}.bpf.o"
+        run(
+            [*("clang", "-O2", "-g", "-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag", "-target", "bpf", f"-I{copy / 'bpf'}"),
+             *("-c", program / f"{program.name}.bpf.c", "-o", made)],
+            f"compile {program.name}.bpf.c for {kernel.release}",
+        )  # fmt: skip
+    return {name: objects[name] for name in kernel.bpf_controls}
+
+
+def vmlinux(image: Path) -> bytes:
+    """The kernel as an ELF file with its type data, from a vmlinuz, whose header says where it is (Documentation/arch/x86/boot.rst)."""
+    content = image.read_bytes()
+    offset, length = struct.unpack_from("<II", content, 0x248)
+    start = ((content[0x1F1] or 4) + 1) * 512 + offset
+    # Four bytes with its size follow the compressed kernel.
+    packed = content[start : start + length - 4]
+    programs = {b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd"}
+    program = next((name for magic, name in programs.items() if packed.startswith(magic)), None)
+    if program is None:
+        pytest.fail(f"unpack {image}: its compression, {packed[:4].hex()}, is neither xz nor zstd", pytrace=False)
+    return subprocess.run([program, "-dc"], input=packed, capture_output=True, check=True).stdout
+
+
 def libraries(programs: Iterable[Path]) -> set[Path]:
     """The libraries that programs load when they start; none for static programs."""
     found = (subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout for file in programs)
     return {Path(path) for text in found for path in re.findall(r"(/\S+) \(0x", text)}
 
 
-def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
+def initramfs(kernel: Kernel, modules: Iterable[Path], objects: Mapping[str, Path], folder: Path) -> Path:
     """guest.sh as PID 1, with the programs, libraries and modules it uses; not compressed: the guest is the slower side."""
     root = folder / "root"
-    for place in ("bin", "sbin", "modules"):
+    for place in ("bin", "boot", "sbin", "modules"):
         (root / place).mkdir(parents=True)
     shutil.copy(HERE / "guest.sh", root / "init")
     run(
@@ -163,7 +226,7 @@ def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
     )
 
     programs = {}
-    for name in ("busybox", "ip", "tc", "ss"):
+    for name in ("busybox", "bpftool", "ip", "tc", "ss"):
         program = shutil.which(name, path=ENVIRONMENT["PATH"])
         if not program:
             pytest.fail(f"pack the guest: {name} is missing: run ./setup.sh stock", pytrace=False)
@@ -178,6 +241,10 @@ def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
     shutil.copy(kernel.folder / "load-order", root / "modules")
     for module in modules:
         run(["strip", "--strip-debug", "-o", root / "modules" / module.name, module], f"strip {module.name}")
+    for name, file in objects.items():
+        shutil.copy(file, root / "modules" / f"{name}.bpf.o")
+    # libbpf reads the kernel's configuration there.
+    shutil.copy(kernel.headers / ".config", root / "boot" / f"config-{kernel.release}")
     for name, parameters in PARAMETERS.items():
         (root / "modules" / f"tcp_{name}.parameters").write_text(parameters)
     packed = folder / "initramfs"
@@ -188,7 +255,7 @@ def initramfs(kernel: Kernel, modules: Iterable[Path], folder: Path) -> Path:
 def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
     """Boot, wait for the end or the limit, and read the reports."""
     console, reports = folder / "console", folder / "reports"
-    limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * len(MODULES)
+    limit_s = BOOT_LIMIT_S + MODULE_LIMIT_S * (len(MODULES) + len(BPF_CONTROLS))
     words = [
         *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-machine", "pc", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "2", "-m", "512"),

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # PID 1 of the stock kernel's guest: every module of /modules carries bytes over an emulated path, and is unloaded again:
-# congestion controls first, then kinds of queue.
+# congestion controls first, then those that are BPF objects, then kinds of queue.
 #
 #	sender 10.0.1.1 --- 10.0.1.2 router 10.0.2.2 --- 10.0.2.1 receiver
 #	                           <- 10 ms          10 ms, 100 Mbit/s, 500 kB of queue ->
@@ -59,7 +59,7 @@ lose() { in_ns router tc qdisc change dev to_receiver root handle 1: netem delay
 
 # Starts a transfer, with the congestion control as a socket option where one is named, and looks at its socket while bytes
 # flow: SEEN, the line of ss that names the module.
-start() {
+start() { # [CONTROL [RATE]]
 	seen=''
 	: >/tmp/sent
 	in_ns receiver transfer receive $port >/tmp/received || return
@@ -137,6 +137,53 @@ unload() {
 		report unloads ok
 	else
 		report unloads failed "$output; references: $(references)"
+	fi
+}
+
+# ---- congestion controls in BPF objects, which libbpf loads; it looks for the kernel's configuration in /boot ----
+
+bpf_load() {
+	output=$(bpftool struct_ops register "/modules/$module.bpf.o" 2>&1)
+	if available; then
+		report loads ok $(bpftool struct_ops list 2>&1)
+	else
+		report loads failed $(echo "$output" | tail -n 30)
+		return 1
+	fi
+}
+
+bpf_carry_with_loss() {
+	lose 0.1%
+	start "$module"
+	finish carries-with-loss
+	lose 0%
+}
+
+# A required rate of 20 Mbit/s: its window at 20 ms is 35 segments of 1448 bytes, and 10 MB take 4 s. Without the law they take 1 s. The law
+# gives the least window as ssthresh; on a slow machine the shortest round trip is a little longer than the path's.
+bpf_keep_rate() {
+	begun=$(cut -d. -f1 /proc/uptime)
+	start "$module" 2500000
+	usleep 1500000
+	seen=$(in_ns sender ss -tinH state established "dport = :$port")
+	finish carries-its-rate
+	took=$(($(cut -d. -f1 /proc/uptime) - begun))
+	base=$(echo "$seen" | grep -o ' ssthresh:[0-9]*' | cut -d: -f2)
+	if [ $took -ge 3 ] && [ "${base:-0}" -ge 35 ] && [ "$base" -le 70 ]; then
+		report keeps-rate ok "$took s, a least window of $base segments"
+	else
+		report keeps-rate failed "10 MB at 2.5 MB/s took $took s; ss: $seen"
+	fi
+}
+
+bpf_unload() {
+	output=$(bpftool struct_ops unregister name "$module" 2>&1)
+	tries=0
+	while bpftool struct_ops list 2>&1 | grep -q . && [ $((tries += 1)) -lt 100 ]; do usleep 20000; done
+	if ! available && [ -z "$(bpftool struct_ops list 2>&1)" ]; then
+		report unloads ok
+	else
+		report unloads failed "$output; still there: $(bpftool struct_ops list 2>&1)"
 	fi
 }
 
@@ -239,6 +286,14 @@ if output=$(for needed in $(cat /modules/load-order); do insmod "/modules/kernel
 		echo "stock: turn of $module" >/dev/kmsg
 		tainted=$(taints)
 		load && { allow; carry; carry_with_loss; unload; }
+		log
+	done
+	for file in /modules/*.bpf.o; do
+		module=${file#/modules/}
+		module=${module%.bpf.o}
+		echo "stock: turn of $module" >/dev/kmsg
+		tainted=$(taints)
+		bpf_load && { allow; carry; bpf_carry_with_loss; [ $module != bpf_apptcp ] || bpf_keep_rate; bpf_unload; }
 		log
 	done
 	for file in /modules/sch_*.ko; do

@@ -1,5 +1,7 @@
 """The congestion controls and kinds of queue on kernels that Longhaul did not make: Debian's own, unmodified, booted in an emulated machine.
 
+AppTCP is there as a module and as a BPF object, which the kernel's verifier has to accept.
+
 They build without a warning and through DKMS. Each check of each module in the guest is a case, so that a failure names the
 kernel, the module and the check.
 """
@@ -11,7 +13,20 @@ from pathlib import Path
 import pytest
 
 from tests.stock.conftest import Built
-from tests.stock.guest import CHECKS, CONTROLS, KMOD, MODULES, QUEUE_CHECKS, QUEUES, Guest, Kernel, run
+from tests.stock.guest import (
+    BPF_CHECKS,
+    BPF_CONTROLS,
+    CHECKS,
+    CONTROLS,
+    KMOD,
+    MODULES,
+    QUEUE_CHECKS,
+    QUEUES,
+    RATE_CHECKS,
+    Guest,
+    Kernel,
+    run,
+)
 
 
 def test_it_builds_without_a_warning(built: Built) -> None:
@@ -42,6 +57,19 @@ def test_the_guest_boots_and_lays_its_path(kernel: Kernel, guest: Guest) -> None
 @pytest.mark.parametrize("control", CONTROLS)
 def test_a_module(guest: Guest, control: str, check: str) -> None:
     _holds(guest, control, check)
+
+
+@pytest.mark.parametrize("check", BPF_CHECKS)
+@pytest.mark.parametrize("control", BPF_CONTROLS)
+def test_a_bpf_object(kernel: Kernel, guest: Guest, control: str, check: str) -> None:
+    if control not in kernel.bpf_controls:
+        pytest.skip("BPF programs call functions of the kernel since Linux 5.13")
+    _holds(guest, control, check)
+
+
+@pytest.mark.parametrize("check", RATE_CHECKS)
+def test_the_bpf_object_of_apptcp_keeps_a_rate(kernel: Kernel, guest: Guest, check: str) -> None:
+    test_a_bpf_object(kernel, guest, "bpf_apptcp", check)
 
 
 @pytest.mark.parametrize("check", QUEUE_CHECKS)

@@ -2,7 +2,9 @@
  * Moves bytes over TCP in the stock kernel's guest, and proves that they came: every eight of them are their own number.
  *
  *	transfer receive PORT                       returns when it listens; then prints how many came, and whether in order
- *	transfer send ADDRESS PORT BYTES [CONTROL]  prints which congestion control the socket had once all was received
+ *	transfer send ADDRESS PORT BYTES [CONTROL [RATE]]
+ *	                                            prints which congestion control the socket had once all was received;
+ *	                                            RATE is its SO_MAX_PACING_RATE, in bytes/s
  *	transfer may CONTROL                        prints yes or no: may a user without privileges choose it
  *
  * The receiver has printed its result before the sender ends; each ends within 30 s or by SIGALRM.
@@ -77,7 +79,8 @@ static int receive(const char *port)
 	return 0;
 }
 
-static int send_to(const char *address, const char *port, uint64_t bytes, const char *control)
+static int send_to(const char *address, const char *port, uint64_t bytes, const char *control,
+		   const char *rate)
 {
 	struct sockaddr_in in = address_of(address, port);
 	int fd = tcp_socket();
@@ -87,6 +90,12 @@ static int send_to(const char *address, const char *port, uint64_t bytes, const 
 	alarm(LIMIT_S);
 	if (control && choose(fd, control))
 		err(1, "choose %s", control);
+	if (rate) {
+		uint64_t value = strtoull(rate, NULL, 10);
+
+		if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value)))
+			err(1, "SO_MAX_PACING_RATE");
+	}
 	if (connect(fd, (struct sockaddr *)&in, sizeof(in)))
 		err(1, "connect to %s", address);
 	for (uint64_t sent = 0; sent < bytes;) {
@@ -130,9 +139,11 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "receive"))
 		return receive(argv[2]);
-	if ((argc == 5 || argc == 6) && !strcmp(argv[1], "send"))
-		return send_to(argv[2], argv[3], strtoull(argv[4], NULL, 10), argv[5]);
+	if (argc >= 5 && argc <= 7 && !strcmp(argv[1], "send"))
+		return send_to(argv[2], argv[3], strtoull(argv[4], NULL, 10), argv[5],
+			       argc == 7 ? argv[6] : NULL);
 	if (argc == 3 && !strcmp(argv[1], "may"))
 		return may(argv[2]);
-	errx(2, "usage: transfer receive PORT | send ADDRESS PORT BYTES [CONTROL] | may CONTROL");
+	errx(2,
+	     "usage: transfer receive PORT | send ADDRESS PORT BYTES [CONTROL [RATE]] | may CONTROL");
 }

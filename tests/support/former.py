@@ -214,7 +214,7 @@ def _rows(found: Any) -> list[tuple[Any, ...]]:
 def record(checkout: Path) -> None:
     """Make the test data with another version's programs."""
     program = checkout.resolve() / ".venv" / "bin" / "longhaul"
-    source, files = read_sources(MINE)
+    source, files = read_sources(str(MINE))
     with tempfile.TemporaryDirectory(prefix="longhaul-former-") as name:
         folder = Path(name)
         # Packages of this checkout must not be imported in place of that one's.

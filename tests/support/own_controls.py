@@ -40,12 +40,12 @@ module_init(own_register);
 module_exit(own_unregister);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Reno of a test");
-"""
+MORE"""
 
 
-def reno_source(name: str = "reno", keep: int = 512) -> str:
-    """Reno as the kernel has it, for a window of `keep` / 1024 after a loss."""
-    return _RENO.replace("NAME", name).replace("KEEP", str(keep))
+def reno_source(name: str = "reno", keep: int = 512, more: str = "") -> str:
+    """Reno as the kernel has it, for a window of `keep` / 1024 after a loss; `more` are lines at its end."""
+    return _RENO.replace("NAME", name).replace("KEEP", str(keep)).replace("MORE", more)
 
 
 def reno_folder(folder: Path, name: str = "reno", keep: int = 512) -> Path:

@@ -29,10 +29,11 @@ from longhaul.laboratory.comparisons import compare_sides, planned_here, read_re
 from longhaul.orchestrator.analysis.compare import Comparison
 from longhaul.orchestrator.analysis.report.comparison_text import count_text
 from longhaul.orchestrator.live.grafana_links import experiment_on_service
+from longhaul.orchestrator.modules.content import is_reference, reference
 from longhaul.orchestrator.plan.run_document import RunDocument
-from longhaul.orchestrator.spec.load import load_experiment, plain_data
+from longhaul.orchestrator.spec.load import OwnCode, load_experiment, plain_data
 from longhaul.orchestrator.spec.module_sources import read_sources
-from longhaul.orchestrator.spec.user_modules import entries_of, is_reference, reference
+from longhaul.orchestrator.spec.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.system.settings import secret
@@ -87,20 +88,20 @@ def _submission(client: Client, experiment: str, changes: Sequence[str]) -> dict
     path = Path(experiment)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
         return {"experiment": experiment, "set": list(changes)}
-    data = plain_data(load_experiment(experiment, changes))
+    data = plain_data(load_experiment(experiment, changes, OwnCode.TEXT))
     if modules := data.get("modules"):
         data["modules"] = [
-            entry.at(entry.place if is_reference(entry.place) else _send(client, Path(entry.place)))
+            entry.at(entry.place if is_reference(entry.place) else _send(client, entry.place))
             for entry in entries_of(modules)
         ]
     return {"experiment": data}
 
 
-def _send(client: Client, folder: Path) -> str:
-    source, files = read_sources(folder)
+def _send(client: Client, place: str) -> str:
+    source, files = read_sources(place)
     if not client.knows_module(source):
         client.send_module(source, files)
-        _note(f"sent {folder.name} as {reference(source)}")
+        _note(f"sent {place.rstrip('/').rpartition('/')[2]} as {reference(source)}")
     return reference(source)
 
 

@@ -38,11 +38,11 @@ class NewModuleOptions:
 def new_module(options: NewModuleOptions) -> None:
     """Write a template of a congestion control, which compiles and runs, and an experiment that tests it."""
     from longhaul.orchestrator.spec.congestion_controls import CongestionControl
-    from longhaul.orchestrator.spec.user_modules import clashing, own_name
+    from longhaul.orchestrator.spec.user_modules import clashing, is_control_name
     from longhaul.orchestrator.system.files import write_whole
 
     name, folder = options.name, options.folder or Path(options.name)
-    if own_name(f"tcp_{name}") is None:
+    if not is_control_name(name):
         hint = "use up to 15 lower-case letters, digits and underscores, a letter first, as in mine"
         raise PlanError(_ATTEMPT, repr(name), "this cannot be the name of a congestion control", hint)
     if (taken := clashing([CongestionControl(name, "")])) is not None:

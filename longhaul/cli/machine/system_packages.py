@@ -39,7 +39,14 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("ping", "iputils-ping"),
     ),
     "programs": (("iperf3", "iperf3"),),
-    "tests": (("git", "git"), ("cpio", "cpio"), ("clang-format", "clang-format"), ("zsh", "zsh"), ("fish", "fish")),
+    "tests": (
+        ("git", "git"),
+        ("cpio", "cpio"),
+        ("clang-format", "clang-format"),
+        ("zsh", "zsh"),
+        ("fish", "fish"),
+        ("gdb", "gdb"),
+    ),
     "check": (("sparse", "sparse"), ("perl", "perl"), ("man", "man-db")),
     "stock": (
         ("qemu-system-x86_64", "qemu-system-x86"),

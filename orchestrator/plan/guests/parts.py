@@ -33,13 +33,19 @@ def in_parts(run: Run, experiment: Experiment, *, alone: bool) -> Run:
 
 def _in_guests(run: Run, asked: int | str, *, alone: bool) -> Run:
     several = len({kernel_of(run, node) for node in run.nodes}) > 1
+    alike = run.kernel in KERNELS_IN_PARTS and not _has_users_code(run)
     if asked == AUTO and not several:
-        return _faster(run) if alone and run.kernel in KERNELS_IN_PARTS else run
+        return _faster(run) if alone and alike else run
     parts = _least_parts(run) if asked == AUTO else int(asked)
     if parts == 1:
         return refuse(run, "its nodes have several kernels, and a guest has one") if several else run
-    exact = cut_run(run, parts).is_exact and not several and run.kernel in KERNELS_IN_PARTS
+    exact = cut_run(run, parts).is_exact and not several and alike
     return replace(run, parts=Parts(parts, alters=not exact))
+
+
+def _has_users_code(run: Run) -> bool:
+    """Whether a module is a user's: its variables are of all hosts in a guest, and so may be its random numbers."""
+    return any(module.source for module in run.modules)
 
 
 def _faster(run: Run) -> Run:

@@ -140,7 +140,7 @@ def test_an_empty_worker_gets_the_artefacts_of_a_run(lab: Lab, pipeline: Pipelin
 
 def test_an_empty_worker_gets_a_control_that_replaces_the_kernels(lab: Lab, pipeline: Pipeline, tmp_path: Path) -> None:
     """The worker has the renamed object, and neither its source nor the kernel's headers."""
-    source, files = read_sources(reno_folder(tmp_path / "mine"))
+    source, files = read_sources(str(reno_folder(tmp_path / "mine")))
     admit_sources(files, source, lab.settings.cache)
     spec = {
         "experiment": "replaced",

@@ -14,8 +14,8 @@ import pytest
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.evaluation import rerun_verdict
 from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.modules.content import adopt
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.spec.user_modules import adopt
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.support.command import longhaul

@@ -20,8 +20,10 @@ from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
+from tests.support.folders import REPOSITORY
 from tests.support.guests import experiment, kernels
 
+DRAWS = REPOSITORY / "tests" / "data" / "bpf" / "rounds"
 CONTROLS = [name for name in CONGESTION_CONTROLS if name != "lhfixed"]
 SEVERAL: dict[str, dict[str, Any]] = {
     "round trips": {"flows": [{"name": f"f{rtt}", "cc": cc, "rtt": f"{rtt} ms"} for rtt, cc in ((40, "cubic"), (55, "bbr"), (70, "htcp"))]},
@@ -66,6 +68,15 @@ def test_several_hosts_have_the_trace_of_one_guest(pipeline: Pipeline, name: str
     fields = SEVERAL[name]
     most = 2 if name == "flows of one host" else 3
     assert len({run(pipeline, parts, **fields, duration="4 s")["trace_sha256"] for parts in range(1, most + 1)}) == 1
+
+
+def test_a_users_control_that_draws_has_the_acknowledgements_of_one_guest(pipeline: Pipeline) -> None:
+    fields = {"modules": [str(DRAWS)], "flows": [{"name": "one", "cc": "rounds", "count": 2}], "duration": "4 s"}
+    one, two = (run(pipeline, parts, **fields) for parts in (1, 2))
+    # Its variables would be of all hosts in a guest.
+    assert one["run"] != two["run"]
+    acks = [pipeline.store.trace(document["run"]).acks for document in (one, two)]
+    assert len(acks[0]) > 1000 and (acks[0] == acks[1]).all()
 
 
 def test_losses_behind_the_wire_leave_the_acknowledgements_as_they_are(pipeline: Pipeline) -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.pipeline import Pipeline
-from longhaul.orchestrator.kernels import build_user_modules
-from longhaul.orchestrator.kernels.build_user_modules import build_objects
+from longhaul.orchestrator.modules import build as building
+from longhaul.orchestrator.modules.build import Build, build_source
+from longhaul.orchestrator.modules.content import adopt
 from longhaul.orchestrator.plan.compile import compile_plan
-from longhaul.orchestrator.spec.user_modules import adopt
 from longhaul.orchestrator.system.confinement import UNTRUSTED_USER, Limits
 from longhaul.orchestrator.system.errors import GuestDied, PlanError, RunTimedOut
 from longhaul.orchestrator.system.settings import Settings
@@ -41,12 +41,32 @@ def secret(settings: Settings) -> Iterator[Path]:
     file.unlink()
 
 
-def build(settings: Settings, folder: Path, text: str) -> bytes:
+CONTROL = """
+#include <linux/module.h>
+#include <net/tcp.h>
+static struct tcp_congestion_ops ops = {
+	.ssthresh = tcp_reno_ssthresh, .cong_avoid = tcp_reno_cong_avoid, .undo_cwnd = tcp_reno_undo_cwnd, .owner = THIS_MODULE, .name = "bad",
+};
+static int __init load(void) { return tcp_register_congestion_control(&ops); }
+module_init(load);
+MODULE_LICENSE("GPL");
+"""
+
+
+def build(settings: Settings, folder: Path, text: str, makefile: str = "") -> Build:
+    """The build of a control with this text in front of it, and this Makefile; from no cache."""
     folder.mkdir()
-    (folder / "tcp_bad.c").write_text(f'#include <linux/module.h>\n{text}\nMODULE_LICENSE("GPL");\n')
+    (folder / "tcp_bad.c").write_text(f"/* {os.urandom(8).hex()} */\n{text}\n{CONTROL}")
+    if makefile:
+        (folder / "Makefile").write_text(makefile)
     (source,) = adopt([folder], settings.cache)
     shutil.rmtree(folder)
-    return (build_objects(settings, "6.12", source) / "tcp_bad.ko").read_bytes()
+    return build_source(settings, "6.12", source)
+
+
+def everything(made: Build) -> str:
+    """All that a build leaves."""
+    return "".join(file.read_bytes().decode(errors="replace") for file in made.folder.rglob("*") if file.is_file())
 
 
 @pytest.mark.parametrize(
@@ -60,11 +80,12 @@ def build(settings: Settings, folder: Path, text: str) -> bytes:
     ids=["include", "text", "incbin", "traversal"],
 )
 def test_a_source_cannot_include_a_file_of_the_store(
-    settings: Settings, secret: Path, tmp_path: Path, line: str, capfd: pytest.CaptureFixture[str]
+    settings: Settings, secret: Path, tmp_path: Path, line: str
 ) -> None:
-    with pytest.raises(PlanError, match=r"building the module tcp_bad for 6\.12: .*(No such file|file not found)"):
-        build(settings, tmp_path / "bad", line.format(secret))
-    assert SECRET not in capfd.readouterr().err
+    made = build(settings, tmp_path / "bad", line.format(secret))
+    (module,) = made.modules
+    assert re.search(r"neither its folder nor Linux 6\.12 has|file not found", module.problem)
+    assert SECRET not in everything(made)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +102,92 @@ def test_a_source_cannot_include_a_file_of_the_store(
 def test_an_endless_compilation_is_ended(
     settings: Settings, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build_user_modules, "_LONGEST_S", 10)
-    monkeypatch.setattr(build_user_modules, "_LIMITS", Limits(5, 2**24, 64, 2**29))
-    with pytest.raises(PlanError, match=r"building the module tcp_bad for 6\.12: "):
-        build(settings, tmp_path / "bad", text)
+    monkeypatch.setattr(building, "LONGEST_S", 20)
+    monkeypatch.setattr(building, "LIMITS", Limits(5, 2**24, 64, 2**29))
+    try:
+        (module,) = build(settings, tmp_path / "bad", text).modules
+    except PlanError as error:
+        assert "building the module tcp_bad for 6.12: " in str(error)
+    else:
+        assert module.controls == ("bad",)
+        assert module.error
+
+
+LIST = "obj-m := tcp_bad.o\n"
+MARK = "a-process-that-stays"
+
+
+def running() -> list[str]:
+    """Processes of the hostile Makefile."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if MARK.encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rules", "others"),
+    [
+        # It prints lines as the list of objects has them.
+        ("$(info object ../../x)$(info object /etc/passwd ../../y)$(info object -x)$(info object $$(touch z))$(info below ;touch z)\n", ()),
+        ("$(info object ghost)$(info maybe tcp_bad)$(info object)$(info adapt tcp_bad.c 99999999)\n", ()),
+        ("all:\n\tyes | tr -d y >/dev/stderr\n", ()),
+        (f"all:\n\tsetsid sh -c 'while :; do : {MARK}; sleep 0.1; done' &\n\techo done\n", ()),
+        ("all:\n\tf() {{ f | f & }}; f\n", ()),
+        # Objects that are links, and none at all.
+        ("all:\n\tln -s /etc/passwd a.ko; ln -sf /etc/passwd ../objects/b.ko; ln -sf {0} ../logs/c; mkfifo d.ko\n", ()),
+        ("$(info \033]0;title\007)all:\n\tprintf '\\033[2J' >&2\n", ()),
+        ("all:\n\techo $$(cat /etc/shadow {0}) | tee e.ko f.ko; printf '\\177ELF\\2\\1' >g.ko\n", ("e", "f", "g")),
+    ],
+    ids=["names", "lines", "endless", "background", "forks", "links", "terminal", "no objects"],
+)  # fmt: skip
+def test_a_makefile_that_attacks_its_build_gets_its_module_and_nothing_else(
+    settings: Settings, secret: Path, tmp_path: Path, rules: str, others: tuple[str, ...]
+) -> None:
+    made = build(settings, tmp_path / "bad", "", LIST + rules.format(secret))
+    assert [module.name for module in made.modules if not module.error] == ["tcp_bad"]
+    assert {module.name for module in made.modules} == {"tcp_bad", *others}
+    assert SECRET not in everything(made)
+    assert "root:" not in everything(made)
+    assert sum(file.stat().st_size for file in made.folder.rglob("*")) < 2**20
+    assert running() == []
+    assert "\033" not in "".join(file.read_text() for file in (made.folder / "logs").iterdir())
+    assert not any(file.is_symlink() for file in made.folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("for one in $$(seq 3000); do echo x >../logs/$$one; done", "it has more than 64 modules"),
+        # The output of the script that it has not started, which the archive goes to.
+        ("for one in /proc/[0-9]*; do head -c 100000 /dev/urandom >$$one/fd/1; done", ""),
+        ("head -c 30000000 /dev/zero >../logs/a; cp ../logs/a ../logs/b; cp ../logs/a ../logs/c", "it printed 67108864 bytes or more"),
+    ],
+    ids=["thousands of messages", "another output", "large messages"],
+)  # fmt: skip
+def test_a_makefile_that_spoils_the_output_has_a_build_of_no_use(
+    settings: Settings, tmp_path: Path, rule: str, reason: str
+) -> None:
+    try:
+        made = build(settings, tmp_path / "bad", "", f"{LIST}all:\n\t{rule} || true\n")
+    except PlanError as error:
+        assert "building the module tcp_bad for 6.12: " in str(error)
+        assert reason in str(error)
+    else:
+        assert not reason
+        assert {module.name for module in made.modules} == {"tcp_bad"}
+
+
+def test_a_makefile_with_thousands_of_objects_gets_some(settings: Settings, tmp_path: Path) -> None:
+    rule = "for one in $$(seq 3000); do echo x >x$$one.ko; done"
+    made = build(settings, tmp_path / "bad", "", f"{LIST}all:\n\t{rule}\n")
+    assert len(made.modules) <= 65
+    listed = build(
+        settings, tmp_path / "many", "", f"{LIST}obj-m += $(addsuffix .o,$(addprefix tcp_bad,$(shell seq 3000)))\n"
+    )
+    assert {module.name for module in listed.modules} == {"tcp_bad"}
 
 
 @pytest.fixture

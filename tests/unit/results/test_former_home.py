@@ -15,12 +15,12 @@ import pytest
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.execution import evaluation, formulas
 from longhaul.orchestrator.execution.pipeline import Pipeline
+from longhaul.orchestrator.modules.content import content_files, content_hash
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import parse_experiment
-from longhaul.orchestrator.spec.user_modules import content_files, content_hash
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
 from tests.support.former import (

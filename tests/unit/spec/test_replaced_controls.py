@@ -17,9 +17,9 @@ from longhaul.orchestrator.spec.load import OwnCode, load_experiment, parse_expe
 from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.spec.user_modules import Entry, entry_of
 from longhaul.orchestrator.system.errors import PlanError, SpecError
-from tests.support.own_controls import reno_folder
+from tests.support.own_controls import reno_folder, reno_source
 
-CUBIC = """
+PARAMETERS = """
 static int beta __read_mostly = 600;
 static int hystart __read_mostly = 1;
 static int mine = 7;
@@ -28,6 +28,7 @@ module_param(hystart, int, 0644);
 module_param(mine, int, 0644);
 MODULE_PARM_DESC(mine, "a new one");
 """
+CUBIC = reno_source("cubic", more=PARAMETERS)
 
 
 def data(modules: list[Any], *controls: str, **more: Any) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def test_the_plan_maps_the_name_to_a_private_one(cubic: Path) -> None:
     run = planned([str(cubic)], "cubic", "htcp")
     own, _ = run.modules
     assert (own.name, own.file, own.registers, own.replaces) == ("own_cubic", "tcp_cubic", "own-cubic", "cubic")
-    assert not own.builtin and own.source == read_sources(cubic)[0]
+    assert not own.builtin and own.source == read_sources(str(cubic))[0]
     assert [flow.cc for flow in run.flows] == ["cubic", "htcp"]
     assert Run.from_json(run.as_json()) == run
     inside = in_kernel_names(run)
@@ -76,10 +77,10 @@ def test_the_plan_maps_the_name_to_a_private_one(cubic: Path) -> None:
 
 def test_the_remark_is_in_tables_also_next_to_a_studys_name(cubic: Path, tmp_path: Path) -> None:
     (flow,) = planned([str(cubic)], "cubic").flows
-    assert control_text(flow.cc, flow.variant) == f"cubic (user-supplied {read_sources(cubic)[0][:8]})"
+    assert control_text(flow.cc, flow.variant) == f"cubic (user-supplied {read_sources(str(cubic))[0][:8]})"
     reno = reno_folder(tmp_path / "reno")
     (flow,) = planned([str(reno)], flows=[{"name": "a", "preset": "unpa/newreno"}]).flows
-    assert control_text(flow.cc, flow.variant) == f"reno (newreno, user-supplied {read_sources(reno)[0][:8]})"
+    assert control_text(flow.cc, flow.variant) == f"reno (newreno, user-supplied {read_sources(str(reno))[0][:8]})"
 
 
 def test_a_run_that_does_not_use_it_is_the_same_run(cubic: Path) -> None:
@@ -98,11 +99,11 @@ def test_what_is_known_of_the_control_holds_for_a_users_version(cubic: Path, tmp
         control = experiment.control(name)
         assert control.loss_based and control.hystart == ("hystart", "0", "1") and not control.builtin
         # The source's own default, and the known range.
-        (beta, hystart, mine) = control.parameters
+        (_, beta, hystart, mine) = control.parameters
         assert (beta.default, beta.low, beta.high) == (600, 512, 1023)
         assert (hystart.unit, mine.unit, mine.about) == ("switch", "number", "a new one")
     (tmp_path / "dctcp").mkdir()
-    (tmp_path / "dctcp" / "tcp_dctcp.c").write_text("")
+    (tmp_path / "dctcp" / "tcp_dctcp.c").write_text(reno_source("dctcp"))
     run = planned([str(tmp_path / "dctcp")], "dctcp")
     assert run.flows[0].options.both_ends
 
@@ -180,7 +181,7 @@ def test_paths_in_entries_are_relative_to_the_experiments_file(cubic: Path, tmp_
 
 def test_an_upload_may_have_any_name_that_an_experiment_can_change(tmp_path: Path, cache: Path) -> None:
     for name in ("cubic", "newreno"):
-        source, files = read_sources(reno_folder(tmp_path / name, name))
+        source, files = read_sources(str(reno_folder(tmp_path / name, name)))
         admit_sources(files, source, cache)
         written = data([{"from": f"sha256:{source}", "as": "mine"}], "mine")
         assert parse_experiment(written, own_code=OwnCode.SENT).control("mine").file == f"tcp_{name}"
@@ -190,7 +191,10 @@ def test_an_upload_may_have_any_name_that_an_experiment_can_change(tmp_path: Pat
     ("entry", "needed"),
     [
         ({"from": "PATH", "as": "cubic"}, r"modules\.0: .*another name than cubic, which is taken"),
-        ({"from": "PATH", "as": "htcp"}, "another name than htcp, which is taken; only a tcp_htcp.c without `as`"),
+        (
+            {"from": "PATH", "as": "htcp"},
+            "another name than htcp, which is taken; only a source that registers htcp, without `as`",
+        ),
         ({"from": "PATH", "as": "newreno"}, "another name than newreno, which means reno"),
         ({"from": "PATH", "as": "abcdefghijklmnop"}, "up to 15 lower-case letters"),
         ({"from": "PATH", "as": "own-cubic"}, "up to 15 lower-case letters"),
@@ -222,9 +226,13 @@ def test_two_of_one_name_are_refused(cubic: Path, tmp_path: Path) -> None:
 
 
 def test_as_names_one_control(cubic: Path) -> None:
-    (cubic / "tcp_two.c").write_text("")
-    with pytest.raises(SpecError, match=r"a folder with one tcp_<name>\.c, .* it has 2"):
+    (cubic / "tcp_two.c").write_text(reno_source("two"))
+    with pytest.raises(SpecError, match=r"`as: \{cubic: mine\}`, because its source has several controls: cubic, two"):
         parse_experiment(data([{"from": str(cubic), "as": "mine"}], "mine"))
+    with pytest.raises(SpecError, match=r"names of its controls in `as`; 'three' is not among cubic, two"):
+        parse_experiment(data([{"from": str(cubic), "as": {"three": "mine"}}], "mine"))
+    both = planned([{"from": str(cubic), "as": {"cubic": "mine"}}], "mine", "two").modules
+    assert [(one.name, one.file) for one in both] == [("tcp_mine", "tcp_cubic"), ("tcp_two", "")]
     assert [module.name for module in planned([str(cubic)], "cubic", "two").modules] == ["own_cubic", "tcp_two"]
 
 
@@ -245,7 +253,7 @@ def test_hosts_and_this_machine_refuse_it_in_one_sentence(cubic: Path) -> None:
 
 
 def test_entries_are_written_as_they_were_read() -> None:
-    for written in ("./mine", {"from": "./mine", "as": "other"}):
+    for written in ("./mine", {"from": "./mine", "as": "other"}, {"from": "./mine", "as": {"a": "b", "c": "d"}}):
         entry = entry_of(written)
         assert entry is not None and entry.at(entry.place) == written
-    assert entry_of({"from": "./mine", "as": "other"}) == Entry("./mine", "other")
+    assert entry_of({"from": "./mine", "as": "other"}) == Entry("./mine", {"": "other"})

@@ -7,20 +7,23 @@ from typing import Any
 
 import pytest
 
+from longhaul.orchestrator.modules.content import content_files, content_hash
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
 from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, object_parameters
-from longhaul.orchestrator.spec.user_modules import content_files, content_hash
 from longhaul.orchestrator.system.errors import SpecError
+from tests.support.own_controls import reno_source
 
-SOURCE = """
-static unsigned int step __read_mostly = 7;
-module_param(step, uint, 0644);
-MODULE_PARM_DESC(step, "segments a step");
-MODULE_DESCRIPTION("steps");
-"""
+SOURCE = (
+    reno_source("mine")
+    .replace("static int keep __read_mostly = 512;", "static unsigned int step __read_mostly = 7;")
+    .replace("module_param(keep, int, 0644);", "module_param(step, uint, 0644);")
+    .replace(
+        'MODULE_PARM_DESC(keep, "window kept at a loss, in 1/1024");', 'MODULE_PARM_DESC(step, "segments a step");'
+    )
+)
 
 
 def data(modules: list[str], cc: str, **flow: Any) -> dict[str, Any]:
@@ -83,17 +86,29 @@ def test_modules_are_found_from_the_experiments_folder(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "line"),
+    ("name", "line"),
     [
-        ("README", r"modules\.0: read .*; allowed: a folder with a tcp_<name>\.c, or a tcp_<name>\.ko"),
-        ("tcp_newreno.c", "another name than newreno, which means reno: .* a tcp_reno.c replaces reno"),
-        ("tcp_Mine.c", "names like tcp_mine"),
-        ("tcp_a_name_that_is_too_long.c", "names like tcp_mine"),
+        ("newreno", "another name than newreno, which means reno: .* a source that registers reno replaces reno"),
+        ("own-mine", "`as` with a name for its control 'own-mine'"),
+        ("my control", "`as` with a name for its control 'my control'"),
     ],
 )
-def test_an_invalid_module_is_refused(folder: Path, file: str, line: str) -> None:
-    (folder / "tcp_mine.c").rename(folder / file)
+def test_an_unusable_name_is_refused(folder: Path, name: str, line: str) -> None:
+    (folder / "tcp_mine.c").write_text(SOURCE.replace('"mine"', f'"{name}"'))
     with pytest.raises(SpecError, match=line):
+        parse_experiment(data([str(folder)], "mine"))
+    assert compile_plan(parse_experiment(data([{"from": str(folder), "as": "mine"}], "mine")))  # type: ignore[list-item]
+
+
+def test_a_control_is_found_by_what_it_registers(folder: Path) -> None:
+    (folder / "tcp_mine.c").rename(folder / "Algo-2.c")
+    run = compile_plan(parse_experiment(data([str(folder)], "mine", params={"step": 3}))).runs[0]
+    assert [(one.name, dict(one.params), one.file) for one in run.modules] == [("Algo_2", {"step": "3"}, "")]
+
+
+def test_a_folder_without_a_control_is_refused(folder: Path) -> None:
+    (folder / "tcp_mine.c").rename(folder / "README")
+    with pytest.raises(SpecError, match=r"modules\.0: read .*; allowed: a folder whose source calls tcp_register_con"):
         parse_experiment(data([str(folder)], "mine"))
 
 
@@ -113,7 +128,7 @@ def test_an_unsafe_file_name_is_refused(folder: Path, name: str) -> None:
 
 def test_a_name_that_is_allowed_here_is_allowed_where_it_is_sent(folder: Path, tmp_path: Path) -> None:
     (folder / ("x" * 62 + ".h")).write_text("")
-    source, files = read_sources(folder)
+    source, files = read_sources(str(folder))
     admit_sources(files, source, tmp_path / "cache")
     assert content_hash(content_files(tmp_path / "cache/own" / source)) == source
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from longhaul.orchestrator.kernels.renamed_objects import renamed
+from longhaul.orchestrator.modules.objects import controls_in, renamed
 
 # As in the kernel's headers, without what does not matter here.
 _HEADER = """
@@ -105,21 +106,32 @@ def test_exports_are_withdrawn(compiled: Path) -> None:
     ("text", "needed"),
     [
         (MINE.replace('"mine"', '"other"'), r'\.name = "mine" in its struct tcp_congestion_ops; it registers other'),
-        (
-            TWO,
-            "a module with one congestion control; it registers mine and two",
-        ),
-        (
-            ARRAY,
-            "it registers mine and two",
-        ),
         (f"static struct tcp_congestion_ops ops;\n{_INIT}", r'\.name = "mine" among its variables; it has none'),
     ],
-    ids=["another name", "two", "two in an array", "no name in its data"],
+    ids=["another name", "no name in its data"],
 )
 def test_other_controls_are_refused(compiled: Path, text: str, needed: str) -> None:
     with pytest.raises(ValueError, match=needed):
         renamed(built(compiled, text), "mine", "own_mine", "own-mine")
+
+
+@pytest.mark.parametrize("text", [TWO, ARRAY], ids=["two", "an array"])
+def test_of_several_controls_one_gets_the_name_and_no_other_keeps_its_own(compiled: Path, text: str) -> None:
+    content = built(compiled, text)
+    assert controls_in(content) == ["mine", "two"]
+    names = controls_in(renamed(content, "two", "own_two", "given"))
+    assert len(names) == 2 and "given" in names and not {"mine", "two"} & {*names}
+
+
+def test_an_object_that_takes_long_to_read_is_refused(compiled: Path) -> None:
+    content = bytearray(built(compiled, MINE))
+    # As many sections as a header can count, all over the whole file.
+    struct.pack_into("<HH", content, 60, 0xFFFF, 1)
+    many = bytes(content) + b"\xff" * (64 * 0xFFFF)
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="a module"):
+        renamed(many, "mine", "own_mine", "own-mine")
+    assert time.process_time() - begun < 1
 
 
 def test_a_malformed_object_is_refused(compiled: Path) -> None:

@@ -1,22 +1,25 @@
-"""Gives a built module and its congestion control other names, in the data of the object; its code stays as it was compiled.
+"""Reads a built module: its name, the congestion controls that it registers, and the kernel that it was built for. Gives it other names.
 
     tcp_cubic.ko, registers "cubic"  -->  own_cubic.ko, registers "own-cubic"        the kernel's own cubic stays next to it
 
 The name that a control registers is a field of its `struct tcp_congestion_ops`, in front of the field with the module's owner, which every
 control sets to its own module: that reference is in the relocations, so no version of the structure is assumed. The module's name is
-in its `struct module`. An object in which another control, several or none are found is refused.
+in its `struct module`. Other names change the data of the object; its code stays as it was compiled.
 """
 
 from __future__ import annotations
 
+import bisect
+import hashlib
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
 # Changes with what this makes of an object.
-VERSION = "1"
+VERSION = "2"
 
 # TCP_CA_NAME_MAX and MODULE_NAME_LEN, each with its end.
 _CONTROL_BYTES = 16
@@ -41,6 +44,11 @@ _NAME = re.compile(rb"([!-~]{1,15})\0+")
 _LEAST_FUNCTIONS = 3
 # The search compares them with each other; the largest control has 300.
 _MOST_ROWS = 5_000
+# A kernel's modules have some 60. Sections may overlap, and so have more bytes than the file.
+_MOST_SECTIONS = 1_000
+# Calls of tcp_register_congestion_control(), and the functions that have one.
+_MOST_CALLS = 64
+_LONGEST_TEXT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +88,59 @@ class _Control:
     variable: _Symbol
 
 
+def controls_in(content: bytes) -> list[str]:
+    """The names of the controls that a module registers, sorted; ValueError for a file that is not a module."""
+    with _reading():
+        return sorted({one.name for one in ModuleObject(content).registered()})
+
+
+def module_name(content: bytes) -> str:
+    """The name under which the kernel lists a module; ValueError for a file that is not a module."""
+    with _reading():
+        return ModuleObject(content).modinfo(b"name").decode()
+
+
+def has_license(content: bytes) -> bool:
+    """Whether a module names a license; ValueError for a file that is not a module."""
+    with _reading():
+        return ModuleObject(content).has_modinfo(b"license")
+
+
+def built_for(content: bytes) -> str:
+    """The kernel that a module was built for, with the options that must be the same; "" if it does not say."""
+    match = re.search(rb"\0vermagic=([^\0]*)\0", content)
+    return match[1].decode(errors="replace").strip() if match else ""
+
+
 def renamed(content: bytes, written: str, module: str, control: str, *, beside: bool = False) -> bytes:
     """The object as `module`, whose control `written` registers as `control`; ValueError states what is needed instead.
 
     An object that is loaded `beside` the kernel's own of that source may have its only control under any name, and offers its functions to
-    no other module, because the kernel's own offers them too.
+    no other module, because the kernel's own offers them too. Other controls of the object get names that no experiment uses.
     """
-    try:
+    with _reading():
         return _renamed(content, written, module, control, beside=beside)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
     except (struct.error, IndexError, UnicodeDecodeError):
         raise ValueError("a kernel module for x86-64 whose parts are where its headers say") from None
 
 
 def _renamed(content: bytes, written: str, module: str, control: str, *, beside: bool) -> bytes:
-    elf = _Object(content)
+    elf = ModuleObject(content)
     made = bytearray(content)
-    made[slice(*_span(elf.control(written, any_name=beside).at, _CONTROL_BYTES))] = control.encode().ljust(
-        _CONTROL_BYTES, b"\0"
-    )
+    chosen = elf.control(written, any_name=beside)
+    for one in (chosen, *elf.registered()):
+        name = (
+            control
+            if one.at == chosen.at
+            else f"own-{hashlib.sha256(f'{module} {one.name}'.encode()).hexdigest()[:10]}"
+        )
+        made[slice(*_span(one.at, _CONTROL_BYTES))] = name.encode().ljust(_CONTROL_BYTES, b"\0")
     former = elf.modinfo(b"name")
     at = elf.find(_STRUCT_MODULE, former.ljust(_MODULE_BYTES, b"\0"))
     made[slice(*_span(at, _MODULE_BYTES))] = module.encode().ljust(_MODULE_BYTES, b"\0")
@@ -114,7 +157,7 @@ def _span(at: int, size: int) -> tuple[int, int]:
     return at, at + size
 
 
-class _Object:
+class ModuleObject:
     """The parts of an ELF file that name a module and its controls; struct.error and IndexError for a malformed one."""
 
     def __init__(self, content: bytes) -> None:
@@ -122,12 +165,16 @@ class _Object:
         kind, machine, _, _, _, at, _, _, _, _, size, count, names = _HEADER.unpack_from(content)
         if content[:6] != b"\x7fELF\x02\x01" or (kind, machine, size) != (_RELOCATABLE, _X86_64, _SECTION.size):
             raise struct.error
+        if count > _MOST_SECTIONS:
+            raise ValueError(f"a module of at most {_MOST_SECTIONS} sections")
         headers = [_SECTION.unpack_from(content, at + place * size) for place in range(count)]
         self._names_at = headers[names][4]
         self.sections = [
             _Section(self._text(self._names_at + row[0]), row[1], at + place * size, row[4], row[5], row[6], row[7])
             for place, row in enumerate(headers)
         ]
+        if sum(one.size for one in self.sections if one.kind in (_PROGBITS, _SYMTAB, _RELA)) > 2 * len(content):
+            raise struct.error
 
     def find(self, section: str, wanted: bytes) -> int:
         """The only place of these bytes in a section."""
@@ -146,18 +193,32 @@ class _Object:
                     return value
         raise struct.error
 
-    def control(self, wanted: str, *, any_name: bool) -> _Control:
-        """The control of that name, or with `any_name` another one if it is the only one; ValueError if the module registers several."""
+    def has_modinfo(self, key: bytes) -> bool:
+        """Whether .modinfo has a text of that name."""
+        return any(
+            text.startswith(key + b"=")
+            for section in self.sections
+            if section.name == ".modinfo"
+            for text in self._bytes(section).split(b"\0")
+        )
+
+    def registered(self) -> list[_Control]:
+        """The controls that it registers; all that it has if its code does not say which."""
         controls = [*self._controls()]
-        names = sorted({one.name for one in controls if one.variable in self._registered_variables})
-        if len(names) > 1:
-            raise ValueError(f"a module with one congestion control; it registers {' and '.join(names)}")
-        candidates = names or sorted({one.name for one in controls})
-        if any_name and wanted not in candidates and len(candidates) == 1:
-            wanted = candidates[0]
-        if names and wanted not in names:
-            raise ValueError(f'.name = "{wanted}" in its struct tcp_congestion_ops; it registers {names[0]}')
-        found = [one for one in controls if one.name == wanted] or [*self._without_owner(wanted)]
+        found = [one for one in controls if one.variable in self._registered_variables]
+        if not found and self._registered_variables:
+            found = [one for variable in self._registered_variables for one in self._without_owner(variable)]
+        return found or controls
+
+    def control(self, wanted: str, *, any_name: bool) -> _Control:
+        """The control of that name, or with `any_name` another one if it is the only one."""
+        controls = self.registered()
+        names = sorted({one.name for one in controls})
+        if any_name and wanted not in names and len(names) == 1:
+            wanted = names[0]
+        found = [one for one in controls if one.name == wanted]
+        if names and not found:
+            raise ValueError(f'.name = "{wanted}" in its struct tcp_congestion_ops; it registers {" and ".join(names)}')
         if len(found) != 1:
             count = len(found) or "none"
             raise ValueError(
@@ -174,16 +235,19 @@ class _Object:
                 if variable and (name := self._name_at(one.section, at)):
                     yield _Control(name, self.sections[one.section].offset + at, variable)
 
-    def _without_owner(self, wanted: str) -> Iterator[_Control]:
-        """The same without a reference to this module: variables with functions and that name."""
-        for variable in self._symbols:
-            section = self._data_of(variable)
-            inside = [one for one in self._relocations if self._is_inside(one, variable)] if section else []
-            if section is None or len(inside) < _LEAST_FUNCTIONS:
-                continue
-            for at in range(variable.value, min(variable.value + variable.size, section.size) - _CONTROL_BYTES, 8):
-                if self._name_at(variable.section, at) == wanted:
-                    yield _Control(wanted, section.offset + at, variable)
+    def _without_owner(self, variable: _Symbol) -> Iterator[_Control]:
+        """The control of a registered variable that has no reference to this module: the last text in it, behind its functions."""
+        section = self._data_of(variable)
+        inside = [one for one in self._relocations if self._is_inside(one, variable)] if section else []
+        if section is None or len(inside) < _LEAST_FUNCTIONS:
+            return
+        last = min(variable.value + variable.size, section.size) - _CONTROL_BYTES
+        end = 0
+        for at in range(variable.value, last + 1, 8):
+            # The second half of a long name is none.
+            if at >= end and (name := self._name_at(variable.section, at)) is not None:
+                end = at + _CONTROL_BYTES
+                yield _Control(name, section.offset + at, variable)
 
     def _name_at(self, section: int, at: int) -> str | None:
         """The name of a control that fills this place, and is not an address."""
@@ -196,14 +260,19 @@ class _Object:
         return match[1].decode() if match else None
 
     def _variable_at(self, section: int, at: int) -> _Symbol | None:
-        return next(
-            (
-                one
-                for one in self._symbols
-                if self._data_of(one) and one.section == section and one.value <= at < one.value + one.size
-            ),
-            None,
-        )
+        """The initialised variable that has this place of a section."""
+        variables = self._variables.get(section, [])
+        before = bisect.bisect_right(variables, at, key=lambda one: one.value)
+        found = variables[before - 1] if before else None
+        return found if found and at < found.value + found.size else None
+
+    @cached_property
+    def _variables(self) -> dict[int, list[_Symbol]]:
+        """The initialised variables of each section, by their places."""
+        found: dict[int, list[_Symbol]] = {}
+        for one in sorted((one for one in self._symbols if one.size and self._data_of(one)), key=lambda one: one.value):
+            found.setdefault(one.section, []).append(one)
+        return found
 
     def _data_of(self, symbol: _Symbol) -> _Section | None:
         """The section of an initialised variable."""
@@ -219,13 +288,9 @@ class _Object:
     @cached_property
     def _registered_variables(self) -> set[_Symbol]:
         """The variables that the functions which call tcp_register_congestion_control() refer to."""
-        callers = {
-            symbol
-            for one in self._relocations
-            if self._symbols[one.symbol].name == _REGISTER
-            for symbol in self._symbols
-            if symbol.kind == _FUNCTION and self._is_inside(one, symbol)
-        }
+        calls = [one for one in self._relocations if self._symbols[one.symbol].name == _REGISTER][:_MOST_CALLS]
+        functions = [one for one in self._symbols if one.kind == _FUNCTION]
+        callers = [one for one in functions if any(self._is_inside(call, one) for call in calls)][:_MOST_CALLS]
         found = set()
         for one in self._relocations:
             if any(self._is_inside(one, caller) for caller in callers):
@@ -250,7 +315,8 @@ class _Object:
     def _relocations(self) -> list[_Relocation]:
         found = []
         for table in self.sections:
-            if table.kind == _RELA:
+            # Those of debugging information name no control.
+            if table.kind == _RELA and not table.name.startswith(".rela.debug"):
                 rows = _RELOCATION.iter_unpack(self._bytes(table))
                 found += [_Relocation(table.info, offset, info >> 32, addend) for offset, info, addend in rows]
         if any(one.section >= len(self.sections) or one.symbol >= len(self._symbols) for one in found):
@@ -267,7 +333,7 @@ class _Object:
         return self.content[section.offset : section.offset + section.size]
 
     def _text(self, at: int) -> str:
-        end = self.content.find(b"\0", at)
+        end = self.content.find(b"\0", at, at + _LONGEST_TEXT)
         if end < 0:
             raise struct.error
         return self.content[at:end].decode()

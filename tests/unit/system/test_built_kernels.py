@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from longhaul.orchestrator.kernels.built_kernels import checked_program
+from longhaul.orchestrator.system.built_kernels import checked_program
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.settings import Settings, load_settings
 

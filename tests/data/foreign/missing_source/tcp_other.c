@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Its Makefile names a file that is not there. */
+#include <linux/module.h>
+#include <net/tcp.h>
+
+static u32 other_ssthresh(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return max(tp->snd_cwnd * 3 / 4, 2U);
+}
+
+static void other_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp))
+		acked = tcp_slow_start(tp, acked);
+	if (acked)
+		tcp_cong_avoid_ai(tp, tp->snd_cwnd, 1 * acked);
+}
+
+static struct tcp_congestion_ops other_ops = {
+	.ssthresh	= other_ssthresh,
+	.cong_avoid	= other_avoid,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "other",
+};
+
+static int __init other_load(void)
+{
+	return tcp_register_congestion_control(&other_ops);
+}
+
+static void __exit other_unload(void)
+{
+	tcp_unregister_congestion_control(&other_ops);
+}
+
+module_init(other_load);
+module_exit(other_unload);
+MODULE_LICENSE("GPL");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Its license is not the GPL. */
+#include <linux/module.h>
+#include <net/tcp.h>
+
+static u32 closed_ssthresh(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return max(tp->snd_cwnd * 3 / 4, 2U);
+}
+
+static void closed_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp))
+		acked = tcp_slow_start(tp, acked);
+	if (acked)
+		tcp_cong_avoid_ai(tp, tp->snd_cwnd, 1 * acked);
+}
+
+static struct tcp_congestion_ops closed_ops = {
+	.ssthresh	= closed_ssthresh,
+	.cong_avoid	= closed_avoid,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "closed",
+};
+
+static int __init closed_load(void)
+{
+	return tcp_register_congestion_control(&closed_ops);
+}
+
+static void __exit closed_unload(void)
+{
+	tcp_unregister_congestion_control(&closed_ops);
+}
+
+module_init(closed_load);
+module_exit(closed_unload);
+MODULE_LICENSE("Proprietary");
