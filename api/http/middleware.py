@@ -32,6 +32,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 MOST_BODY_BYTES = 1024 * 1024
 # Of a kernel with its patches; archives have a setting.
 MOST_PATCHES_BYTES = 16 * 1024 * 1024
+# Of the sources of a module, as an archive or as JSON.
+MOST_SOURCES_BYTES = 8 * 1024 * 1024
+_MODULES = (f"{ROOT}/modules", f"{ROOT}/module-sources", f"{ROOT}/module-archives")
 _KERNELS, _ARCHIVES = f"{ROOT}/kernels", f"{ROOT}/kernel-archives"
 # Between two pieces of a body.
 _BODY_PATIENCE_S = 20.0
@@ -90,6 +93,8 @@ class Requests:
     def _most_body_bytes(self, scope: Scope) -> int:
         if scope["method"] == "POST" and scope["path"] == _ARCHIVES:
             return int(self._state.lab.settings.kernel_upload_mb) * 2**20
+        if scope["method"] in ("POST", "PUT") and scope["path"].startswith(_MODULES):
+            return MOST_SOURCES_BYTES
         return MOST_PATCHES_BYTES if scope["method"] == "POST" and scope["path"] == _KERNELS else MOST_BODY_BYTES
 
     def _wait(self, request: _Request) -> float:

@@ -14,13 +14,14 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.routes.experiments import experiment_document
-from longhaul.api.schemas.experiments import Experiment, ModuleFiles, OwnModule
+from longhaul.api.schemas.experiments import Experiment
 from longhaul.api.schemas.lab import Module, Trial
+from longhaul.api.schemas.modules import ModuleFiles, OwnModule
 from longhaul.orchestrator.execution.catalogues import modules
 from longhaul.orchestrator.kernels.build import built_modules, find_kernels, known_kernels
+from longhaul.orchestrator.modules.content import reference
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.trial import trial_name, trial_of
-from longhaul.orchestrator.spec.user_modules import reference
 from longhaul.orchestrator.system.errors import NotFound
 
 router = APIRouter(route_class=Reading, prefix="/modules", tags=["modules"])
@@ -30,7 +31,7 @@ Source = Annotated[
     Path(
         pattern=r"^[0-9a-f]{32}$",
         description="The hash of the sources.",
-        examples=["3837a6c3d9901167b9c7bcc85370ca33"],
+        examples=["43830b29c07922a36eb6dbbf48f8b285"],
     ),
 ]
 

@@ -297,26 +297,6 @@ class Baseline(NewBaseline):
     )
 
 
-class ModuleFiles(Wire):
-    """The sources of a congestion-control module."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"files": {"tcp_mine.c": "/* a tcp_congestion_ops */\n"}}]}
-    )
-
-    files: dict[Annotated[str, Field(max_length=64)], str] = Field(
-        min_length=1, max_length=64, description="File name -> text: a tcp_<name>.c, other .c and .h files."
-    )
-
-
-class OwnModule(Wire):
-    """A user-supplied module, by the hash of its content."""
-
-    source: str
-    stored: bool
-    reference: str = Field(description="Its name in the field `modules` of an experiment.")
-
-
 class NewToken(Wire):
     """A token to make."""
 

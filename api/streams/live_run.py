@@ -226,12 +226,13 @@ async def stream(
             if watch.state != state:
                 state = watch.state
                 yield event_of("state", {"state": state})
-            if watch.samples.front_ms and (not begun or attempt != watch.samples.attempt):
+            # Samples may be read a moment before the state is.
+            if state and watch.samples.front_ms and (not begun or attempt != watch.samples.attempt):
                 # Samples of an earlier attempt no longer count.
                 position_ms = position_ms if attempt == watch.samples.attempt else 0
                 attempt, begun = watch.samples.attempt, True
                 yield event_of("begin", {"from_ms": position_ms, "same_again": attempt == SAME_AGAIN})
-            while event := await run_in_threadpool(watch.text_since, attempt, position_ms):
+            while begun and (event := await run_in_threadpool(watch.text_since, attempt, position_ms)):
                 position_ms, text = event
                 spoke_s = time.monotonic()
                 yield text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import tarfile
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -10,6 +12,7 @@ import pytest
 import schemathesis
 
 from tests.support.operations import Operation, document, documented, ids_of
+from tests.support.own_controls import reno_source
 from tests.support.service import ROOT, Service
 from tests.support.small_linux import packed
 
@@ -72,6 +75,16 @@ def _a_kernel(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dic
     return {"kernels.name": KERNEL}
 
 
+def packed_source() -> bytes:
+    """An archive of a control's source, compressed by xz."""
+    file, text = io.BytesIO(), reno_source("packed").encode()
+    with tarfile.open(fileobj=file, mode="w:xz") as archive:
+        member = tarfile.TarInfo("packed/packed.c")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    return file.getvalue()
+
+
 # What must be created or deleted before the example of an operation works.
 BEFORE: dict[str, Preparation] = {
     "cancel_experiment": _an_experiment,
@@ -92,7 +105,7 @@ BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
     "set_baseline": lambda service: {"experiment_id": service.experiment},
 }
 # Bodies that are files.
-FILES = {"send_kernel_archive": packed()}
+FILES = {"send_kernel_archive": packed(), "send_module_archive": packed_source()}
 
 
 # Further query parameters of an example: a series of a flow needs the flow, one of a link another measure.

@@ -121,7 +121,7 @@ def test_failed_run_links_to_its_log(visitor: Visitor, service: Service, tmp_pat
     source = source.replace("return tcp_register", 'panic("on purpose");\n\treturn tcp_register')
     (tmp_path / "dying").mkdir()
     (tmp_path / "dying" / "tcp_dying.c").write_text(source)
-    key, files = read_sources(tmp_path / "dying")
+    key, files = read_sources(str(tmp_path / "dying"))
     with service.client("admin") as client:
         sent = client.put(f"{ROOT}/modules/{key}", json={"files": files}).json()
     spec = {

@@ -1,7 +1,7 @@
 /** One cache of responses for all pages, which is refreshed when the service or the session is back.
  * While the service is away, requests wait and known data stays visible; only the header reports it.
  */
-import { onlineManager, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { onlineManager, QueryClient, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "./client";
 import { connection, onReturn } from "./connection";
 import { Problem } from "./problem";
@@ -52,3 +52,9 @@ function isBeingBuilt({ build }: Schemas["Kernel"]): boolean {
 export function isThere({ build }: Schemas["Kernel"]): boolean {
   return build?.status !== "failed";
 }
+
+/** The sources of user-supplied modules, for admins. */
+export const moduleSources = queryOptions({
+  queryKey: ["module-sources"],
+  queryFn: () => answered(api.GET("/api/v1/module-sources")),
+});

@@ -16,6 +16,7 @@ import { Waiting } from "../../parts/Waiting";
 import { ago } from "../../units";
 import { Kernels } from "./Kernels";
 import styles from "./Lab.module.css";
+import { ModuleSources } from "./ModuleSources";
 
 type Module = Schemas["Module"];
 type Kernel = Schemas["Kernel"];
@@ -51,6 +52,7 @@ export function Modules() {
           onSort={(sort) => setView({ sort })}
         />
       </Panel>
+      <ModuleSources kernels={kernels.data} />
       <Kernels kernels={kernels.data} />
     </div>
   );

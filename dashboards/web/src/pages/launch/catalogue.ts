@@ -1,7 +1,8 @@
 /** Rows of the catalogue, the schema, and the backends, as this page needs them. */
 import { queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
-import { useCatalogue } from "../../api/queries";
+import { moduleSources, useCatalogue } from "../../api/queries";
+import { useMay } from "../../api/session";
 import type { Schema } from "./schema";
 
 export interface Parameter {
@@ -21,13 +22,16 @@ export interface Names {
   modules: readonly { cc: string; also: string; about: string; parameters: readonly Parameter[] }[];
   measures: readonly { measure: string; of: "flow" | "path" | "run" | "either"; in: string; formula: string }[];
   presets: readonly { preset: string; cc: string; label: string; about: string }[];
+  /** Sources of congestion controls that were sent here, which admins see. */
+  sources: readonly { reference: string; controls: readonly string[] }[];
 }
 
-const NOTHING: Names = { experiments: [], topologies: [], modules: [], measures: [], presets: [] };
+const NOTHING: Names = { experiments: [], topologies: [], modules: [], measures: [], presets: [], sources: [] };
 
 export function useNames(): Names {
   const { data } = useCatalogue();
-  return data === undefined ? NOTHING : (data as unknown as Names);
+  const sources = useQuery({ ...moduleSources, enabled: useMay("admin") }).data ?? [];
+  return data === undefined ? NOTHING : { ...(data as unknown as Names), sources };
 }
 
 export const schemaOf = queryOptions({

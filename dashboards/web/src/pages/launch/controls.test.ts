@@ -8,6 +8,7 @@ const NAMES: Names = {
   modules: [{ cc: "cubic", also: "", about: "", parameters: [] }],
   measures: [],
   presets: [],
+  sources: [{ reference: "sha256:1f", controls: ["bbr", "reno"] }],
 };
 
 test("the congestion controls of an experiment include those that its modules name", () => {
@@ -15,5 +16,16 @@ test("the congestion controls of an experiment include those that its modules na
   expect(controlNames(NAMES, { modules: ["sha256:0f", { from: "sha256:0f", as: "mine" }, 7] })).toEqual([
     "cubic",
     "mine",
+  ]);
+  expect(controlNames(NAMES, { modules: [{ from: "sha256:0f", as: { bbr: "first", reno: "second" } }] })).toEqual([
+    "cubic",
+    "first",
+    "second",
+  ]);
+  expect(controlNames(NAMES, { modules: ["sha256:1f"] })).toEqual(["cubic", "bbr", "reno"]);
+  expect(controlNames(NAMES, { modules: [{ from: "sha256:1f", as: { bbr: "mine" } }] })).toEqual([
+    "cubic",
+    "mine",
+    "reno",
   ]);
 });
