@@ -74,8 +74,12 @@ run() {
 	shift 2
 	[ "$limit_s" -lt $((longest_s - SECONDS)) ] || limit_s=$((longest_s - SECONDS))
 	[ "$limit_s" -gt 0 ] || { echo 'ERROR: there was no time left to build it' >>"$log"; return 1; }
-	(ulimit -f "$most_file_kib"; exec timeout -k 2 "$limit_s" "$@") >>"$log" 2>&1 </dev/null
-	local code=$?
+	(ulimit -f "$most_file_kib"; exec timeout -k 2 "$limit_s" "$@") >>"$log" 2>&1 </dev/null &
+	local code group=$!
+	wait "$group"
+	code=$?
+	# It has a group of processes of its own; those that it leaves behind would keep others from starting.
+	kill -KILL -- "-$group" 2>/dev/null
 	[ "$(wc -c <"$log")" -le "$most_log" ] || truncate -s "$most_log" "$log"
 	case $code in 124 | 137) printf '\nERROR: it was not done after %s s\n' "$limit_s" >>"$log" ;; esac
 	return "$code"
