@@ -23,6 +23,7 @@ from longhaul.api.http.threads import in_its_turn, in_long_thread
 from longhaul.orchestrator.spec.yaml_text import no_text, parse_document, unreadable
 
 JSON = "application/json"
+OCTETS = "application/octet-stream"
 YAML = "application/yaml"
 # Deeper than any valid body, and less deep than the limit of any parser.
 _DEEPEST = 40
@@ -159,6 +160,19 @@ def _plain_json(text: str) -> object:
         raise _no_text(("body", "spec"), what)
     found: object = data
     return found
+
+
+def archive_body(example: str) -> dict[str, Any]:
+    """The body of an operation that takes an archive, for the API's reference."""
+    schema = {"type": "string", "format": "binary", "description": "The archive."}
+    return {"requestBody": {"required": True, "content": {OCTETS: {"schema": schema, "example": example}}}}
+
+
+def require_octets(request: Request) -> None:
+    """Refuse a body of another type than an archive's."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != OCTETS:
+        raise HTTPException(415, f"{kind or 'a body without a Content-Type'} is not supported; send {OCTETS}")
 
 
 def _no_text(where: tuple[str, ...], what: str) -> RequestValidationError:

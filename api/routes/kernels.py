@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from longhaul.api.auth import Admin, Reader
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.request_body import Reading
+from longhaul.api.http.request_body import Reading, archive_body, require_octets
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.http.threads import in_long_thread
 from longhaul.api.lab import Lab
@@ -37,7 +37,6 @@ from longhaul.orchestrator.system.errors import NotFound, PlanError
 
 router = APIRouter(route_class=Reading, tags=["kernels"])
 
-OCTETS = "application/octet-stream"
 _CHUNK_BYTES = 1 << 20
 _FULL: dict[int | str, dict[str, Any]] = {507: {"description": "The disk of the service has too little space."}}
 _SENT: dict[int | str, dict[str, Any]] = {
@@ -45,17 +44,7 @@ _SENT: dict[int | str, dict[str, Any]] = {
     422: {"description": "A patch does not apply, the base is unknown, or no archive with this hash was sent."},
     **_FULL,
 }
-_ARCHIVE: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            OCTETS: {
-                "schema": {"type": "string", "format": "binary", "description": "The archive."},
-                "example": "linux-6.12.57.tar.xz",
-            }
-        },
-    }
-}
+_ARCHIVE = archive_body("linux-6.12.57.tar.xz")
 
 KernelName = Annotated[
     str,
@@ -118,9 +107,7 @@ async def send_archive(
     """Send a tar archive of Linux, plain or compressed by xz, gzip, bzip2 or zstd. It is unpacked and checked, and a kernel may then name its SHA-256."""
     settings = lab.settings
     sent_kernels.require_user_code(settings, name)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != OCTETS:
-        raise HTTPException(415, f"{kind or 'a body without a Content-Type'} is not supported; send {OCTETS}")
+    require_octets(request)
     packed = request.headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity"):
         raise HTTPException(415, f"the content encoding {packed} is not supported; send the archive as it is")

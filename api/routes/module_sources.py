@@ -12,11 +12,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
-from starlette.exceptions import HTTPException
 
 from longhaul.api.auth import Admin
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.request_body import Reading
+from longhaul.api.http.request_body import Reading, archive_body, require_octets
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.http.threads import in_long_thread, takes_long
 from longhaul.api.lab import Lab
@@ -29,18 +28,7 @@ from longhaul.orchestrator.system.errors import PlanError
 
 router = APIRouter(route_class=Reading, tags=["modules"])
 
-OCTETS = "application/octet-stream"
-_ARCHIVE: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            OCTETS: {
-                "schema": {"type": "string", "format": "binary", "description": "The archive."},
-                "example": "mymodule.tar.xz",
-            }
-        },
-    }
-}
+_ARCHIVE = archive_body("mymodule.tar.xz")
 Source = Annotated[
     str,
     Path(
@@ -101,9 +89,7 @@ async def send_archive(
 ) -> ModuleSource:
     """Keep the source in an archive, as `longhaul run` reads one."""
     lab.desk.require_user_code("receiving module", name)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != OCTETS:
-        raise HTTPException(415, f"{kind or 'a body without a Content-Type'} is not supported; send {OCTETS}")
+    require_octets(request)
     body = bytearray()
     async for piece in request.stream():
         body += piece
