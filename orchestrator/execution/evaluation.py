@@ -20,6 +20,9 @@ from longhaul.orchestrator.plan.run_document import RerunVerdict, RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import FidelityBroken, ResultsError, RunDamaged, TraceError
 
+# The step at which a run fails whose numbers cannot be believed.
+CHECKING = "checking the fidelity of"
+
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.measures import Facts
     from longhaul.orchestrator.trace.records import Trace
@@ -151,7 +154,7 @@ def _measured(document: RunDocument, run: Run, trace: Trace, facts: Facts) -> Ru
     checks = fidelity.check_fidelity(run, trace, facts)
     if broken := fidelity.broken_text(checks):
         raise FidelityBroken(
-            "checking the fidelity of",
+            CHECKING,
             f"run {document['run']}",
             broken,
             f"{what_to_change(run, ((one.name, one.text) for one in checks if not one.ok))}; nothing was kept, see docs/fidelity.md",

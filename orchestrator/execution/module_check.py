@@ -14,8 +14,9 @@ from typing import Any
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.module_crashes import CALL_MARK
+from longhaul.orchestrator.execution.evaluation import CHECKING
 from longhaul.orchestrator.execution.pipeline import Pipeline
-from longhaul.orchestrator.modules.build import build_source, can_build
+from longhaul.orchestrator.modules.build import BuiltModule, build_source, can_build
 from longhaul.orchestrator.modules.content import adopt, place_of
 from longhaul.orchestrator.modules.controls import find_controls
 from longhaul.orchestrator.plan.compile import compile_plan
@@ -30,7 +31,6 @@ from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulErro
 from longhaul.orchestrator.system.settings import Settings
 
 _LOADING = "loading module"
-_CHECKING = "checking the fidelity of"
 # A run that fails another check may have no result, and its control has moved data all the same.
 _CHECKS_OF_CONTROLS = ("flow: ", "congestion control in use: ", "trace complete: ")
 
@@ -88,32 +88,32 @@ def check_source(written: str, kernels: Sequence[str], settings: Settings, drawn
 def _check_on(
     pipeline: Pipeline, written: str, place: Path, kernel: str, settings: Settings, drawn: int
 ) -> Iterator[Checked]:
-    narrow: set[str] = set()
+    unusable: set[str] = set()
     if place.is_dir():
         (source,) = adopt([place], settings.cache)
         for module in build_source(settings, kernel, source).modules:
-            wide = WIDE_NAMES.get(kernel, "") if module.needs_room else ""
-            if wide and can_build(settings, wide):
-                there = next(
-                    (one for one in build_source(settings, wide, source).modules if one.name == module.name), None
-                )
-                if there is None or not there.error:
-                    narrow.update(module.controls)
-                    continue
-                fault = there.problem
-            else:
-                fault = module.problem + (
-                    f"; run `longhaul kernel build {wide}`, which has room for it" if wide else ""
-                )
-            for name in (module.controls or (module.name,)) if module.error else ():
-                yield Checked(written, name, module.name, kernel, False, False, False, fault)
-    controls = [one for one in find_controls(place, [kernel]).controls if not one.problem or one.name in narrow]
+            if fault := _fault_of(module, source, kernel, settings):
+                unusable.add(module.name)
+                for name in module.controls or (module.name,):
+                    yield Checked(written, name, module.name, kernel, False, False, False, fault)
+    controls = [one for one in find_controls(place, [kernel]).controls if one.module not in unusable]
     given = {one.name: f"trial_{number}" for number, one in enumerate(controls) if not is_usable(one.name)}
     entry = Entry(written, given).at(written)
     for one in controls:
         yield _tried(
             pipeline, Checked(written, one.name, one.module, kernel), given.get(one.name, one.name), [entry], drawn
         )
+
+
+def _fault_of(module: BuiltModule, source: str, kernel: str, settings: Settings) -> str:
+    """Why a module cannot be used on a kernel, nor on that with room for its private area; "" if it can."""
+    wide = WIDE_NAMES.get(kernel, "") if module.needs_room else ""
+    if not wide:
+        return module.problem
+    if not can_build(settings, wide):
+        return f"{module.problem}; run `longhaul kernel build {wide}`, which has room for it"
+    there = [one.problem for one in build_source(settings, wide, source).modules if one.name == module.name]
+    return there[0] if there else ""
 
 
 def _tried(pipeline: Pipeline, checked: Checked, cc: str, modules: Sequence[Any], drawn: int) -> Checked:
@@ -138,7 +138,7 @@ def _run(pipeline: Pipeline, checked: Checked, experiment: Experiment) -> Checke
     if "error" not in document:
         return checked
     failed = document["error"]
-    if failed["attempting"] == _CHECKING and not any(one in failed["what"] for one in _CHECKS_OF_CONTROLS):
+    if failed["attempting"] == CHECKING and not any(one in failed["what"] for one in _CHECKS_OF_CONTROLS):
         return checked
     return replace(
         checked,

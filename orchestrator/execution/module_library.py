@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from longhaul.orchestrator.modules.build import Build, build_source, source_texts
-from longhaul.orchestrator.modules.content import content_files, content_hash, is_hash, place_of
+from longhaul.orchestrator.modules.content import content_files, is_hash
 from longhaul.orchestrator.modules.recipe import Recipe
-from longhaul.orchestrator.spec.module_sources import admit_sources
-from longhaul.orchestrator.system.errors import NotFound, PlanError
+from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
+from longhaul.orchestrator.system.errors import NotFound
 from longhaul.orchestrator.system.settings import Settings
 
 _MOST_DIFF_BYTES = 2**20
@@ -57,16 +57,8 @@ def keep_files(settings: Settings, files: Mapping[str, str]) -> str:
 
 def keep_archive(settings: Settings, archive: Path) -> str:
     """Keep the source in an archive, and return its hash; PlanError states what is needed instead."""
-    attempting = "receiving module", archive.name
-    try:
-        files = content_files(place_of(str(archive), settings.cache))
-        return admit_sources(
-            {name: file.read_bytes().decode() for name, file in files.items()}, content_hash(files), settings.cache
-        )
-    except UnicodeDecodeError:
-        raise PlanError(*attempting, "its sources are not UTF-8 text", "convert them") from None
-    except ValueError as error:
-        raise PlanError(*attempting, f"needed: {error}") from None
+    source, texts = read_sources(str(archive), ("receiving module", archive.name))
+    return admit_sources(texts, source, settings.cache)
 
 
 def build_kept(settings: Settings, source: str, kernel: str) -> Build:

@@ -18,8 +18,9 @@ from longhaul.orchestrator.system.errors import Conflict, PlanError
 from longhaul.orchestrator.system.settings import load_settings
 
 
-def read_sources(written: str) -> tuple[str, dict[str, str]]:
+def read_sources(written: str, attempting: tuple[str, str] | None = None) -> tuple[str, dict[str, str]]:
     """The hash and the texts of a module's source; PlanError if it cannot be uploaded."""
+    attempting = attempting or ("uploading module", written)
     try:
         path = place_of(written, load_settings().cache)
         if path.suffix == ".ko":
@@ -29,9 +30,9 @@ def read_sources(written: str) -> tuple[str, dict[str, str]]:
         _check_recipe(texts)
         return content_hash(files), texts
     except UnicodeDecodeError:
-        raise PlanError("uploading module", written, "its sources are not UTF-8 text", "convert them") from None
+        raise PlanError(*attempting, "its sources are not UTF-8 text", "convert them") from None
     except ValueError as error:
-        raise PlanError("uploading module", written, f"needed: {error}") from None
+        raise PlanError(*attempting, f"needed: {error}") from None
 
 
 def admit_sources(files: Mapping[str, str], source: str | None, cache: Path) -> str:
