@@ -103,7 +103,7 @@ class Fence:
         """Copy these results out of the root of a guest that has ended."""
         try:
             for name in names:
-                most_bytes = _MOST_TRACE_BYTES if name == "trace.bin" else _MOST_DOCUMENT_BYTES
+                most_bytes = _MOST_DOCUMENT_BYTES if name.endswith(".json") else _MOST_TRACE_BYTES
                 take_out(self._guest, name, self._directory, most_bytes)
         except OSError as error:
             raise BackendError(

@@ -28,6 +28,7 @@ from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unc
 from longhaul.orchestrator.backends.guest_files import missing_files
 from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_left
 from longhaul.orchestrator.backends.programs import LOG
+from longhaul.orchestrator.plan.captures import CAPTURE_FILES
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
@@ -44,7 +45,8 @@ _SET_UP_S_PER_NODE = 5.0
 
 TRACE = "trace.bin"
 # Files that a guest leaves in its root.
-_LEFT = ("facts.json", "status.json", TRACE, IPERF3)
+_FILES_LEFT = ("facts.json", "status.json", TRACE, *CAPTURE_FILES)
+_LEFT = (*_FILES_LEFT, IPERF3)
 
 Furnish = Callable[[Run, Path], None]
 
@@ -73,7 +75,7 @@ class Guests:
             found |= {
                 str(kernel.relative_to(cache) / name): kernel / name for name in ("linux", "manifest.json", "config")
             }
-            for module in [Module("lh_trace", {}), Module("lh_wire", {}), *self._loaded(one)]:
+            for module in [Module("lh_trace", {}), Module("lh_wire", {}), *self._loaded(one), *_capturing(one)]:
                 file = self._module_file(one, module)
                 found[f"own/{module.source}/{file.name}" if module.source else str(file.relative_to(cache))] = file
         return found
@@ -208,12 +210,12 @@ class Guests:
     def furnish(self, run: Run, directory: Path, part: Mapping[str, Any] | None = None) -> None:
         """Lay out the guest's files; remove those of an earlier attempt. `part` is the run.json of a part of the run."""
         shutil.rmtree(directory / IPERF3, ignore_errors=True)
-        for file in ("trace.bin", "facts.json", "status.json", "log.txt"):
+        for file in (*_FILES_LEFT, "log.txt"):
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory, self.agent)
         if part is not None:
             (guest / "run.json").write_text(json.dumps(part))
-        elif (named := in_kernel_names(run)) is run:
+        elif (named := in_kernel_names(_with_capture(run))) is run:
             place(directory / "run.json", guest / "run.json")
         else:
             (guest / "run.json").write_text(json.dumps(named.as_json()))
@@ -224,7 +226,7 @@ class Guests:
 
     def furnish_modules(self, run: Run, guest: Path) -> None:
         """Put the modules of a run where the guest's agent finds them."""
-        modules = self._loaded(run)
+        modules = [*self._loaded(run), *_capturing(run)]
         if run.parts is not None and not run.parts.alters:
             modules.append(Module("lh_wire", {}))
         for module in modules:
@@ -298,6 +300,16 @@ class Guests:
 def _by_kernel(run: Run) -> list[Run]:
     """The run with each kernel of its guests."""
     return [run if kernel == run.kernel else replace(run, kernel=kernel) for kernel in run.kernels]
+
+
+def _capturing(run: Run) -> list[Module]:
+    """The module that captures packets, which is no part of the identity of a run: it changes nothing in it."""
+    return [] if run.capture is None else [run.capture]
+
+
+def _with_capture(run: Run) -> Run:
+    """The run as its guest gets it: what captures packets is the last of its modules."""
+    return run if run.capture is None else replace(run, modules=(*run.modules, run.capture), capture=None)
 
 
 def growing_traces(run: Run, directory: Path) -> list[Path]:

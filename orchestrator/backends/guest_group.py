@@ -28,9 +28,11 @@ from longhaul.orchestrator.backends.guest_watch import follow, log_left, read_st
 from longhaul.orchestrator.backends.merge_facts import merge_part_facts
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.backends.shared_wires import SharedWires
+from longhaul.orchestrator.plan.captures import CAPTURE_FILES, part_with_capture
 from longhaul.orchestrator.plan.guests.cut import Cut, cut_run
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.system.dataclass_json import encode
 from longhaul.orchestrator.system.guard import Effort, Guard, GuardReport
 from longhaul.orchestrator.system.process import lower_priority
 
@@ -123,7 +125,8 @@ class RunInParts:
         self._guests = guests
         self._run = run
         self._directory = directory
-        self._cut = cut_run(in_kernel_names(run), run.parts.number)
+        self._cut = cut_run(replace(in_kernel_names(run), capture=None), run.parts.number)
+        self._capturing = None if run.capture is None else part_with_capture(run)
         self._folders = [directory / _FOLDER / str(part) for part in range(len(self._cut.nodes))]
         self._cpus = cpus
         self._fences: list[Fence | None] = []
@@ -159,6 +162,8 @@ class RunInParts:
             for part, folder in enumerate(self._folders):
                 folder.mkdir(parents=True)
                 document = self._cut.document(part, _SPINS if self._cpus else 0)
+                if part == self._capturing and self._run.capture is not None:
+                    document["modules"].append(encode(self._run.capture))
                 self._guests.furnish(self._of(part), folder, document)
                 guards.append(self._start_part(part, folder, wires))
             wires.let_go()
@@ -209,6 +214,10 @@ class RunInParts:
         one = merge_part_facts(self._run, self._cut.nodes, facts, merge.repeated)
         one["parts"] = self._about_parts(facts, wires)
         (self._directory / "facts.json").write_text(json.dumps(one))
+        if self._capturing is not None:
+            for name in CAPTURE_FILES:
+                with contextlib.suppress(FileNotFoundError):
+                    (self._folders[self._capturing] / name).rename(self._directory / name)
         (self._directory / "status.json").write_text(json.dumps({"status": "done"}))
 
     def _about_parts(self, facts: Sequence[dict[str, object]], wires: SharedWires) -> dict[str, object]:

@@ -49,6 +49,8 @@ class Wanted:
     # The kept run that this one is to be compared with; its own result is that comparison alone.
     rerun_of: str | None
     packed: bytes
+    # Whether it captures packets, which is no part of its id.
+    captures: bool
 
     def __init__(
         self,
@@ -59,7 +61,14 @@ class Wanted:
         rerun_of: str | None = None,
     ) -> None:
         packed = zlib.compress(json.dumps({"run": run, "spec": spec, "rerun_of": rerun_of}).encode(), 1)
-        for name, value in (("run_id", run_id), ("needs", needs), ("rerun_of", rerun_of), ("packed", packed)):
+        fields = {
+            "run_id": run_id,
+            "needs": needs,
+            "rerun_of": rerun_of,
+            "packed": packed,
+            "captures": "capture" in run,
+        }
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -93,6 +102,11 @@ def enqueue(connection: Connection, runs: Sequence[Wanted], experiment: str, own
         connection.execute(update(WORK).where(raised).values(priority=priority))
         # It is wanted again.
         connection.execute(update(WORK).where(WORK.c.run_id.in_(some)).values(cancel=False))
+    for run_id in live:
+        if wanted[run_id].captures:
+            # One that has not begun captures these packets too.
+            unclaimed = and_(WORK.c.run_id == run_id, WORK.c.claimed_by.is_(None))
+            connection.execute(update(WORK).where(unclaimed).values(run=wanted[run_id].packed))
     fresh = [one for run_id, one in wanted.items() if run_id not in live]
     for some in chunks([one.run_id for one in fresh]):
         # Those that failed or were cancelled before get another try.

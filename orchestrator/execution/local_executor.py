@@ -218,7 +218,7 @@ def run_claim(
         runner = Runner(open_backend(run.backend, settings), store, live=live, keeps_partial=keeps_partial)
         if claim.rerun_of is not None:
             return rerun_outcome(claim, store, runner.run(run, claim.spec, staging, report))
-        known = answer_from_store(claim.run_id, store)
+        known = answer_from_store(claim.run_id, store, run.capture)
         document = known or runner.run(run, claim.spec, staging, report)
         if document["run"] != claim.run_id:
             what = f"its programs are not those it was queued with: its id is now {document['run']}"

@@ -95,7 +95,7 @@ class Pipeline:
     ) -> RunDocument:
         identity = self.backend.identity(run)
         key = run_id(run, identity)
-        if self.use_cache and (known := answer_from_store(key, self.store)) is not None:
+        if self.use_cache and (known := answer_from_store(key, self.store, run.capture)) is not None:
             self.watcher.finished(index, known)
             return known
         with ExitStack() as until_ended:

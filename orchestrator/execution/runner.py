@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,7 @@ class Runner:
             self._part(run, key, directory, spec) as part,
         ):
             progress = part.watched(progress)
-            (directory / "run.json").write_text(json.dumps(run.as_json()))
+            (directory / "run.json").write_text(json.dumps(replace(run, capture=None).as_json()))
             self._begin_to_load()
             with self._exporting(run, key, directory) as export:
                 cost = self._run(run, key, directory, export.watched(progress) if export else progress)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.modules.content import adopt, place_of
 from longhaul.orchestrator.plan import lint
+from longhaul.orchestrator.plan.captures import with_capture
 from longhaul.orchestrator.plan.expectations import resolve
 from longhaul.orchestrator.plan.guests.parts import in_parts
 from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, queue_modules
@@ -127,7 +128,7 @@ def compile_plan(
             for repeat in range(experiment.repeats):
                 run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
                 run = places.place(run, placement, here) if places else run
-                run = in_parts(run, here, alone=alone)
+                run = with_capture(in_parts(run, here, alone=alone), here)
                 if take is None:
                     run = _sharing(run, runs[-1]) if runs else run
                 (take or runs.append)(run)

@@ -229,10 +229,7 @@ class TraceOptions:
 
 @dataclass(frozen=True, slots=True)
 class PlacedHost:
-    """A node that is a real host: the address and device of its test traffic, and the rate limit of all of it together, in frames.
-
-    `link` is the queue of its own device; None if the host sends nothing.
-    """
+    """A real host: address and device of its test traffic, the rate limit of all of it in frames, and the queue of its device, if it sends."""
 
     node: str
     address: str
@@ -271,8 +268,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Guests that run it together (parts.py). With `auto` they are one if the machine has no free processor for each; `alters`: its trace
-    is another one than in one guest, so they are part of the run's id."""
+    """Guests that run it together (parts.py): with `auto`, one if processors are not free. If it `alters` the trace, it is part of the run's id."""
 
     number: int
     auto: bool = field(default=False, metadata=SELDOM)
@@ -290,7 +286,10 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once, `knobs` files of user's modules."""
+    """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once, `knobs` files of user's modules.
+
+    `capture` (captures.py) changes nothing in the trace, so it is no part of the id or of a kept run.
+    """
 
     format: int
     experiment: str
@@ -316,12 +315,13 @@ class Run:
     where: str = "guest"
     clock: str = "virtual"
     phases: tuple[Phase, ...] = field(default=(), metadata=SELDOM)
-    # On real hosts; a real path is different every time, so a run has the time of its request.
+    # On real hosts; a real path differs every time, so a run has the time of its request.
     hosts: tuple[PlacedHost, ...] = field(default=(), metadata=SELDOM)
     asked_at: str = field(default="", metadata=SELDOM)
     box: MiddleBox | None = field(default=None, metadata=SELDOM)
     parts: Parts | None = field(default=None, metadata=SELDOM)
     knobs: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
+    capture: Module | None = field(default=None, metadata=SELDOM)
 
     @property
     def title(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from longhaul.orchestrator.plan.run import Run
 
@@ -27,7 +28,7 @@ def canonical(identity: Mapping[str, str]) -> dict[str, str]:
 
 def run_id(run: Run, identity: Mapping[str, str]) -> str:
     """The name of a result."""
-    plan = run.as_json()
+    plan = replace(run, capture=None).as_json()
     if run.parts is not None and not run.parts.alters:
         del plan["parts"]
     text = json.dumps([plan, canonical(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -9,7 +9,17 @@ from longhaul.orchestrator.plan.cost import data_packets, memory_estimate_mb, pa
 from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.kernel_names import replaced
 from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, DELAYS, LINK, counts_bytes, has_rate, tc_command
-from longhaul.orchestrator.plan.run import DeviceChange, End, Flow, FlowChange, ModuleChange, Parts, Qdisc, Run
+from longhaul.orchestrator.plan.run import (
+    DeviceChange,
+    End,
+    Flow,
+    FlowChange,
+    Module,
+    ModuleChange,
+    Parts,
+    Qdisc,
+    Run,
+)
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
@@ -57,12 +67,20 @@ def describe_run(run: Run) -> Iterator[str]:
             yield f"  {module.name}: {' '.join(f'{name}={value}' for name, value in module.params.items())}"
     for name, value in run.knobs:
         yield f"  {name}: {value}"
+    if run.capture is not None:
+        yield f"  packets: {_capture_text(run.capture)}"
     yield ""
     for end in run.ends:
         yield from (f"  {end.node}: {tc_command(end.dev, qdisc)}" for qdisc in end.qdiscs)
     for change in run.schedule:
         lines = _device_text(change) if isinstance(change, DeviceChange) else [change_text(run, change)]
         yield from (f"  at {format_duration(change.at_us)} {line}" for line in lines)
+
+
+def _capture_text(capture: Module) -> str:
+    snap, ports = capture.params["snap"], capture.params.get("ports")
+    bytes_each = "their headers" if snap == "0" else f"{snap} bytes of each"
+    return f"{bytes_each} at {capture.params['at'].replace(',', ', ')}{f', of ports {ports}' if ports else ''}"
 
 
 def change_text(run: Run, change: ModuleChange | FlowChange) -> str:

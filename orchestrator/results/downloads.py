@@ -2,6 +2,7 @@
 
     manifest.json  log.txt  acks.parquet ...     as they are kept
     acks.csv ...                                 made on first request: <home>/derived/<first two of id>/<id>/acks.csv
+    capture.pcapng.zst                           of a run that captured packets (packets.py)
 
 Derived files can be made again, so they may be deleted at any time; deleting the run deletes them too.
 """
@@ -12,6 +13,7 @@ import shutil
 from pathlib import Path
 
 from longhaul.orchestrator.results.conversion import convert
+from longhaul.orchestrator.results.packets import PACKETS, kept_packets
 from longhaul.orchestrator.results.seals import check_file
 from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
 from longhaul.orchestrator.system.errors import NotFound, ResultsError, remedy
@@ -24,16 +26,24 @@ SOURCES: dict[str, str] = {
     **{name: name for name in FILE_NAMES.values()},
     **{name.replace(".parquet", ".csv"): name for name in FILE_NAMES.values()},
 }
+DOWNLOADS = (*SOURCES, PACKETS)
 
 
-def names_in(kept: Path) -> list[str]:
-    """The downloads of the run whose folder this is: without records of a kind that it has not."""
+def names_in(kept: Path, derived: Path) -> list[str]:
+    """The downloads of the run whose folders these are: without records of a kind that it has not, or packets."""
     seldom = set(FILE_NAMES.values()) - {*ALWAYS_KEPT}
-    return [name for name, source in SOURCES.items() if source not in seldom or (kept / source).is_file()]
+    lacking = {source for source in seldom if not (kept / source).is_file()}
+    found = [name for name, source in SOURCES.items() if source not in lacking]
+    return [*found, PACKETS] if kept_packets(derived) else found
 
 
 def file_of(kept: Path, derived: Path, name: str) -> Path:
-    """The file of that name, one of SOURCES, of the run whose folders these are."""
+    """The file of that name, one of DOWNLOADS, of the run whose folders these are."""
+    if name == PACKETS:
+        if (packets := kept_packets(derived)) is None:
+            hint = "run its experiment with `capture`, or `longhaul export RUN --to pcapng` (docs/packets.md)"
+            raise NotFound("reading", name, "the run has no packets", hint)
+        return packets
     source = kept / SOURCES[name]
     check_file(kept, source.name)
     if source.name in FILE_NAMES.values() and source.name not in ALWAYS_KEPT and not source.is_file():

@@ -35,7 +35,8 @@ def pack_run(
     manifest = {
         "format": 1,
         "run_id": run_id,
-        "spec": dict(spec),
+        # A capture is no part of a run (packets.py).
+        "spec": {name: value for name, value in spec.items() if name != "capture"},
         "run": dict(run),
         "identity": dict(identity),
         "trace_sha256": document["trace_sha256"],

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.results.packets import PACKET_FILES, kept_packets
 from longhaul.orchestrator.results.partial_runs import partial_folders
 from longhaul.orchestrator.results.store import Store
 
@@ -36,8 +37,8 @@ def prune(store: Store, older_than_s: float | None, most_bytes: int | None, *, d
     """Delete runs older than that, then the oldest until the rest fits."""
     before = None if older_than_s is None else _ago(older_than_s)
     total, gone, freed = 0, [], 0
-    runs = [(key, at, _size(store.directory(key))) for key, at in store.catalog.removable()]
-    total = sum(size for _, _, size in runs) + sum(_size(store.directory(key)) for key in store.catalog.protected())
+    runs = [(key, at, _size_of(store, key)) for key, at in store.catalog.removable()]
+    total = sum(size for _, _, size in runs) + sum(_size_of(store, key) for key in store.catalog.protected())
     for key, at, size in runs:
         old = before is not None and at < before
         large = most_bytes is not None and total - freed > most_bytes
@@ -81,10 +82,10 @@ def _sweep(store: Store, older_than_s: float | None) -> int:
 
 
 def _sweep_derived(folder: Path) -> int:
-    """Delete derived tables that are a day old: they can be made again."""
+    """Delete derived tables that are a day old: they can be made again. Packets stay with their run."""
     freed = 0
     for file in folder.glob("??/*/*"):
-        if _age_s(file) > _DERIVED_S:
+        if file.name not in PACKET_FILES and _age_s(file) > _DERIVED_S:
             freed += file.stat().st_size
             file.unlink(missing_ok=True)
     return freed
@@ -98,6 +99,12 @@ def _age_s(path: Path) -> float:
     with contextlib.suppress(FileNotFoundError):
         return time.time() - path.stat().st_mtime
     return 0.0
+
+
+def _size_of(store: Store, key: str) -> int:
+    """The size of a run with its packets."""
+    packets = kept_packets(store.derived(key))
+    return _size(store.directory(key)) + (packets.stat().st_size if packets else 0)
 
 
 def _size(folder: Path) -> int:

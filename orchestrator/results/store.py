@@ -18,11 +18,13 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.results.guest_logs import LOG, failed_log, receive_log
+from longhaul.orchestrator.results.packets import keep_packets, pack_packets
 from longhaul.orchestrator.results.packing import load_packing, pack_run
 from longhaul.orchestrator.results.partial_runs import discard_partial, is_partial, partial_folder
 from longhaul.orchestrator.results.seals import (
@@ -113,9 +115,13 @@ class Store:
         trace: Trace,
     ) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
-        plain_run = run.as_json()
+        packets = None if run.capture is None else pack_packets(directory, run, run_id, trace)
+        plain_run = replace(run, capture=None).as_json()
         pack_run(directory, plain_run, run_id, identity, spec, document, trace)
         self._shelve(directory, run_id, document, plain_run)
+        if packets is not None:
+            kept_sha256 = self.manifest(run_id)["trace_sha256"]
+            keep_packets(packets, self.derived(run_id), run, kept_sha256 == document["trace_sha256"])
 
     def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> RunDocument:
         """Keep a run of another machine, from its finished files; the document that is now kept.
@@ -161,7 +167,7 @@ class Store:
         try:
             directory.rename(target)
         except OSError:
-            # A non-empty folder refuses the rename: another process kept this run first, and its result counts.
+            # A non-empty folder refuses the rename: another process kept it first, and that counts.
             replaced = self.fault(run_id, thorough=True) is not None
             if replaced:
                 self._put_in_place(directory, target)
@@ -262,8 +268,7 @@ class Store:
         return document
 
     def list_runs(self, limit: int) -> list[dict[str, Any]]:
-        """The newest runs, one row each."""
-        # The search words of the service's lists repeat the other columns.
+        """The newest runs, one row each, without the search words, which repeat the other columns."""
         rows = [{name: value for name, value in row.items() if name != "words"} for row in self.catalog.newest(limit)]
         return [row | {"point": json.loads(row["point"])} for row in rows]
 
@@ -352,17 +357,17 @@ class Store:
         """The names of files of a kept run, or of a cancelled run's partial trace, to download."""
         from longhaul.orchestrator.results.downloads import names_in
 
-        return names_in(self._traced(run_id))
+        return names_in(self._traced(run_id), self.derived(run_id))
 
     def file(self, run_id: str, name: str) -> Path:
-        """A file of a kept run to download, by a name of `downloads.SOURCES`; of a failed run, its log."""
-        from longhaul.orchestrator.results.downloads import SOURCES, file_of
+        """A file of a kept run to download, by a name of `downloads.DOWNLOADS`; of a failed run, its log."""
+        from longhaul.orchestrator.results.downloads import DOWNLOADS, file_of
 
         if name == LOG and self.has_failed_log(run_id):
             return failed_log(self.home, run_id)
         kept = self._traced(run_id)
-        if name not in SOURCES:
-            raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(SOURCES)}")
+        if name not in DOWNLOADS:
+            raise NotFound("looking for file", name, "a run has no such file", f"known: {', '.join(DOWNLOADS)}")
         # Files derived from a partial trace are deleted with it.
         is_whole = kept == self.directory(run_id)
         return file_of(kept, self.derived(run_id) if is_whole else kept / "derived", name)

@@ -29,6 +29,7 @@ PARTS: tuple[tuple[str, type[path_model.Part]], ...] = (
     ("nodes", model.Node),
     ("schedule", model.Change),
     ("schedule.flows", model.FlowSettings),
+    ("capture", model.Capture),
     ("expect", model.Expected),
 )
 

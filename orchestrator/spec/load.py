@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from longhaul.orchestrator.modules.content import is_reference, is_repository
 from longhaul.orchestrator.spec.fields import REFUSED
-from longhaul.orchestrator.spec.model import TRAFFIC, Experiment, OwnCode
+from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
@@ -133,6 +133,18 @@ def parse_experiment(
 def parse_text(text: str, subject: str) -> Experiment:
     """The experiment in a text that is not a file yet; SpecError."""
     return _load(parse_document(subject, text), ())
+
+
+def parse_capture(data: Mapping[str, Any]) -> Capture:
+    """A capture in plain data, for a run that is kept; SpecError."""
+    document = Document("packets", {"capture": dict(data)})
+    try:
+        return Capture.model_validate(data)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        for one in errors:
+            one["loc"] = ("capture", *one["loc"])
+        raise SpecError(document.subject, _cut(_lines(document, errors))) from None
 
 
 def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[FieldProblem]:

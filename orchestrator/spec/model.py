@@ -205,6 +205,27 @@ class Expected(Part):
     of: Amount = Field(None, description="reference value of `within`")
 
 
+class Capture(Part):
+    """Packets of a run in virtual time, as a pcapng file; they change neither its numbers nor its id."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"at": ["bottleneck", "a1"], "snap": 128}]})
+
+    at: list[str] = Field(
+        min_length=1,
+        max_length=50,
+        description="where: bottleneck, reverse, a host or a pattern as in a* (all its devices), a link as in s1-s2 (the device of s1), or all",
+    )
+    snap: int | None = Field(
+        None,
+        ge=42,
+        le=65535,
+        description="bytes of each packet that are kept; without it, the headers of TCP and UDP, and 96 bytes of other packets",
+    )
+    flows: list[Name] | None = Field(
+        None, min_length=1, max_length=100, description="only packets of these flows; without it, every packet"
+    )
+
+
 class OwnCode(Enum):
     """Which user code an experiment may contain: none, sources that were uploaded to this lab before, or any file of this machine.
 
@@ -299,6 +320,7 @@ class Experiment(Part):
         description="each flow starts up to this much later, drawn from the seed, so that equal flows are not locked in step",
     )
     sweep: Sweep = Field(None, description="fields and their values: every combination, or a list of points")
+    capture: Capture | None = Field(None, description="packets to keep, for Wireshark and others")
     expect: list[Expected] = Field(default_factory=list, max_length=1000, description="what must hold for exit code 0")
 
     # The data it was read from: a point of a sweep is that data with some fields replaced, validated again.

@@ -14,7 +14,7 @@ from longhaul.orchestrator.spec.yaml_text import locate
 from longhaul.orchestrator.system.errors import Allowed, allowed_instead
 
 # These fields name the experiment, or determine how its runs are counted and evaluated: no point may change them.
-_FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "expect")
+_FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "capture", "expect")
 MOST_POINTS = 100_000
 
 Point = Mapping[str, Any]

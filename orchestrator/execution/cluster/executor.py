@@ -210,9 +210,14 @@ class DaskCluster:
         claim = flight.claim
         run = Run.from_json(claim.run)
         backend = open_backend(run.backend, self._settings)
-        if claim.rerun_of is None and (known := answer_from_store(claim.run_id, self._store)) is not None:
+        known = None if claim.rerun_of else answer_from_store(claim.run_id, self._store, run.capture)
+        if known is not None:
             self._end(flight, Outcome(claim, known["status"], known))
             return
+        if run.capture is not None:
+            what = "workers of a cluster send no packets"
+            hint = "leave capture out, or capture with `longhaul run` or a service without a cluster"
+            raise BackendError("running", claim.run_id, what, hint)
         with _reading(claim):
             flight.files = backend.artefacts(run)
             flight.hashes = hashes(flight.files)

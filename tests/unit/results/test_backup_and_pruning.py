@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 from dataclasses import replace
@@ -16,6 +17,7 @@ from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.work import Work
 from longhaul.orchestrator.results.backup import back_up, restore
+from longhaul.orchestrator.results.packets import PACKETS
 from longhaul.orchestrator.results.pruning import prune
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import PlanError, ResultsError
@@ -62,6 +64,23 @@ def test_the_oldest_runs_go_first_and_protected_ones_stay(store: Store) -> None:
     assert prune(store, 3600.0, None, dry=False).runs == []
     assert prune(store, 0.0, 0, dry=False).runs == ["newest"]
     assert {row["run"] if "run" in row else row["id"] for row in store.list_runs(10)} == {"pinned", "wanted", "based"}
+
+
+def test_packets_stay_and_count_with_their_run(store: Store) -> None:
+    for key in ("with", "without"):
+        keep(store, key)
+    derived = store.derived("with")
+    derived.mkdir(parents=True)
+    (derived / PACKETS).write_bytes(bytes(1000))
+    (derived / "capture.json").write_text(json.dumps({"capture": {"name": "lh_capture", "params": {}}, "bytes": 1000}))
+    (derived / "acks.csv").write_text("old")
+    for file in derived.iterdir():
+        os.utime(file, (0, 0))
+    one = sum(file.stat().st_size for file in store.directory("with").iterdir())
+    assert prune(store, None, 2 * one + 1100, dry=False).runs == []
+    assert sorted(file.name for file in derived.iterdir()) == ["capture.json", PACKETS]
+    assert prune(store, None, 2 * one + 900, dry=False).runs == ["with"]
+    assert not derived.exists()
 
 
 def test_kept_runs_are_listed_for_people_and_for_programs(store: Store) -> None:
