@@ -19,6 +19,7 @@ from longhaul.api.http.responses import tag
 from longhaul.api.http.threads import takes_long
 from longhaul.api.routes.runs import RunId, kept_run_id
 from longhaul.orchestrator.results.guest_logs import LOG
+from longhaul.orchestrator.results.packets import PACKETS
 from longhaul.orchestrator.results.partial_runs import partial_stamp
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
@@ -30,12 +31,13 @@ _TYPES = {
     ".txt": "text/plain",
     ".csv": "text/csv",
     ".parquet": "application/vnd.apache.parquet",
+    ".zst": "application/zstd",
 }
 
 
 @router.get("/{id}/files", summary="List the files of a run", operation_id="list_files")
 def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
-    """The names of files to download: the kept files, and tables as CSV, written at the first request. For a failed run: its log, if there is one."""
+    """The names of files to download: the kept files, tables as CSV, written at the first request, and the packets of a run that captured some. For a failed run: its log, if there is one."""
     if lab.store.has_failed_log(key):
         return [LOG]
     return lab.store.file_names(kept_run_id(lab, key, whole=False))
@@ -66,6 +68,9 @@ def download(
     file = lab.store.file(key, name)
     length = file.stat().st_size
     stamp = "" if lab.store.is_kept(key) else str(partial_stamp(lab.store.home, key))
+    if name == PACKETS:
+        # Those of another capture take its place.
+        stamp = str(file.stat().st_mtime_ns)
     return _File(
         file,
         media_type=_TYPES[file.suffix],

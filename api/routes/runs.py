@@ -56,6 +56,7 @@ from longhaul.orchestrator.plan.run_document import RerunVerdict, RunDocument
 from longhaul.orchestrator.results.guest_logs import LOG
 from longhaul.orchestrator.results.partial_runs import partial_stamp
 from longhaul.orchestrator.results.verification import verification
+from longhaul.orchestrator.spec.model import Capture
 from longhaul.orchestrator.system.errors import Conflict, NotAllowed, NotFound, ResultsError
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
@@ -138,7 +139,7 @@ def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_ma
     known = tag("run", key, *may_change)
     not_changed(known if ended else None, if_none_match, response)
     href = f"{ROOT}/runs/{key}"
-    links = {name: f"{href}/{name}" for name in ("events", "live", "series", "files", "rerun")}
+    links = {name: f"{href}/{name}" for name in ("events", "live", "series", "files", "rerun", "packets")}
     if grafana:
         links["grafana"] = grafana
     if has_log:
@@ -189,6 +190,16 @@ async def events(
 def rerun(key: RunId, lab: TheLab, caller: Runner, response: Response) -> Experiment:
     """Run a kept run again from its manifest: `done` if every byte of the trace is the same, otherwise `missed` with what differs."""
     made = lab.desk.rerun(key, caller.name, trusted=caller.may("admin"))
+    response.headers["Location"] = f"{ROOT}/experiments/{made}"
+    return experiment_document(lab, lab.experiments.get(made))
+
+
+@router.post(
+    "/{id}/packets", status_code=201, summary="Capture packets of a run", operation_id="capture", responses=MADE
+)
+def capture(key: RunId, asked: Capture, lab: TheLab, caller: Runner, response: Response) -> Experiment:
+    """Run a kept run again for its packets, which become its file capture.pcapng.zst; the trace must be the same, as in a rerun."""
+    made = lab.desk.capture(key, asked, caller.name, trusted=caller.may("admin"))
     response.headers["Location"] = f"{ROOT}/experiments/{made}"
     return experiment_document(lab, lab.experiments.get(made))
 

@@ -1,11 +1,13 @@
-"""Series of a run over time, thinned so that a page never loads a million points."""
+"""Series of a run over time, thinned so that a page never loads a million points, and the moments at which something happens."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
@@ -15,7 +17,8 @@ from longhaul.api.http.responses import KnownTag, not_changed, tag
 from longhaul.api.lab import Lab
 from longhaul.api.routes.runs import RunId, run_with_trace
 from longhaul.api.schemas.experiments import Series
-from longhaul.orchestrator.analysis.kept_series import kept_timeline
+from longhaul.api.schemas.pictures import TraceMoment, TraceMoments
+from longhaul.orchestrator.analysis.kept_series import kept_moments, kept_timeline
 from longhaul.orchestrator.analysis.thinning import LEAST_POINTS
 from longhaul.orchestrator.plan.run import FORMAT
 
@@ -24,6 +27,7 @@ router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 _NAME = r"^[^\x00-\x1f]{1,128}$"
 _LONGEST_S = 1e9
 _MOST_POINTS = 100_000
+_MOST_MOMENTS = 5000
 BeginQuery = Annotated[
     float, Query(alias="from", ge=0, le=_LONGEST_S, description="Seconds from the start.", examples=[1.5])
 ]
@@ -75,6 +79,32 @@ async def series(
     not_changed(tag("series", str(FORMAT), str(part), *map(str, question)), if_none_match, response)
     answer = await _cached_responses.get((*question, part), lambda: _rendered(lab, question))
     return Response(answer, media_type="application/json", headers=dict(response.headers))
+
+
+@router.get("/{id}/moments", summary="List moments of a run", operation_id="list_moments")
+async def moments(
+    key: RunId,
+    lab: TheLab,
+    caller: Reader,
+    response: Response,
+    kind: Annotated[
+        list[Annotated[str, Query(max_length=32)]],
+        Query(max_length=16, description="Kinds of moments; by default all.", examples=[["drop", "timeout"]]),
+    ] = [],  # noqa: B006
+    begin_s: BeginQuery = 0.0,
+    end_s: EndQuery = None,
+    most: Annotated[
+        int, Query(alias="limit", ge=1, le=_MOST_MOMENTS, description="The most moments to return.", examples=[100])
+    ] = 200,
+    if_none_match: KnownTag = None,
+) -> TraceMoments:
+    """What happened in a part of a run: flows begin and stop, losses, recoveries and timeouts of TCP, scheduled changes. The first of them are listed, all are counted."""
+    key, part = await run_with_trace(lab, key)
+    not_changed(
+        tag("moments", str(FORMAT), str(part), key, *kind, str(begin_s), str(end_s), str(most)), if_none_match, response
+    )
+    found = await run_in_threadpool(kept_moments, lab.store, key, kind, begin_s=begin_s, end_s=end_s, most=most)
+    return TraceMoments(run=key, total=found.total, moments=[TraceMoment(**asdict(one)) for one in found.moments])
 
 
 def _rendered(lab: Lab, key: tuple[str, str, str | None, str | None, float, float | None, int]) -> bytes:

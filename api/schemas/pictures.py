@@ -45,6 +45,23 @@ class Distribution(Wire):
     curves: list[Curve]
 
 
+class TraceMoment(Wire):
+    """Something that happened in a run."""
+
+    t_s: float = Field(description="Seconds from the start.")
+    kind: str = Field(description="A kind of moment in the catalogue.")
+    of: str | None = Field(description="The flow or link; null for a change of the schedule.")
+    text: str
+
+
+class TraceMoments(Wire):
+    """The first moments of a part of a run."""
+
+    run: str
+    total: int = Field(description="The number of moments in the part.")
+    moments: list[TraceMoment]
+
+
 class DrawnFlow(Wire):
     """A flow of a run."""
 

@@ -41,6 +41,7 @@ from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.traces import ServiceTraces
 from longhaul.client.user_code import UserCode
 from longhaul.orchestrator.live.live_series import LiveEvent
+from longhaul.orchestrator.results.packets import PACKETS
 from longhaul.orchestrator.results.seals import manifest_of
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.files import whole
@@ -211,6 +212,24 @@ class Client(UserCode):
                 patience.pause(interrupted)
             else:
                 return beside.replace(target)
+
+    def packets(
+        self,
+        run: str,
+        folder: Path,
+        *,
+        at: Sequence[str] = ("bottleneck",),
+        snap: int | None = None,
+        flows: Sequence[str] | None = None,
+    ) -> Path:
+        """Run a kept run once more for its packets, and download them as a compressed pcapng file."""
+        asked = {"at": list(at), "snap": snap, "flows": None if flows is None else list(flows)}
+        ended = self.wait(self._post(schemas.Experiment, f"/runs/{run}/packets", json=asked).id)
+        if ended.status != "done":
+            again = self.result(ended.id).runs[0]
+            what = again.error or f"it {ended.status}"
+            raise ResultsError("capturing packets of run", run, what, f"see the experiment {ended.id}")
+        return self.download(run, PACKETS, folder)
 
     def plan_of(self, run: str) -> dict[str, Any]:
         """The plan of a kept run (run.json); NotFound if it is not kept."""

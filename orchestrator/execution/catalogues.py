@@ -104,6 +104,13 @@ def series() -> Rows:
     return of_flows + of_links
 
 
+def moments() -> Rows:
+    """The kinds of moments of a run."""
+    from longhaul.orchestrator.analysis.trace_moments import KINDS
+
+    return [{"moment": name, "about": about} for name, about in KINDS.items()]
+
+
 def backends() -> Rows:
     """The backends."""
     return [{"backend": name, "about": (backend_class(name).__doc__ or "").strip()} for name in sorted(BACKENDS)]
@@ -136,6 +143,7 @@ CATALOGUES: Mapping[str, Callable[[], Rows]] = {
     "presets": presets,
     "measures": measures,
     "series": series,
+    "moments": moments,
     "backends": backends,
     "published": published,
 }

@@ -23,13 +23,17 @@ from longhaul.orchestrator.database.work import Wanted, Work
 from longhaul.orchestrator.execution.backend_status import Missing, Place, places
 from longhaul.orchestrator.execution.evaluation import up_to_date
 from longhaul.orchestrator.execution.formulas import is_current
+from longhaul.orchestrator.execution.packets import check_programs
 from longhaul.orchestrator.execution.request import Request
+from longhaul.orchestrator.plan.captures import add_capture
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.preview.preview import Preview, preview
+from longhaul.orchestrator.results.packets import kept_packets
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import Experiment, OwnCode, parse_experiment, shipped_experiment
+from longhaul.orchestrator.spec.model import Capture
 from longhaul.orchestrator.spec.module_sources import admit_sources
 from longhaul.orchestrator.spec.sweep import count_points
 from longhaul.orchestrator.spec.yaml_text import LARGEST_BYTES
@@ -144,6 +148,7 @@ class Desk:
         if not wanted:
             raise PlanError("submitting", experiment.experiment, "it has no runs", "give its sweep a point")
         self._measure_again([one.run_id for one in wanted])
+        self._capture_again([one for one in wanted if one.captures])
         self._check_quota(owner, len(wanted))
         return self._experiments.submit(
             Submission(
@@ -174,35 +179,50 @@ class Desk:
     def rerun(self, run_id: str, owner: str, *, trusted: bool = False) -> str:
         """Run a kept run again, with today's programs; returns the id of the experiment with the comparison."""
         kept = self._store.get(run_id)
-        manifest = self._store.manifest(kept["run"])
         run = self._store.planned(kept["run"])
-        if any(module.source for module in run.modules):
-            self.require_user_code("running again", kept["run"])
-            if not trusted:
-                what = "it runs user-supplied code, which only admins may start"
-                raise NotAllowed("running again", kept["run"], what, "ask an admin")
-        backend = open_backend(run.backend, self._settings)
-        backend.identity(run)
+        self._check_users_code(run, kept["run"], trusted=trusted)
+        open_backend(run.backend, self._settings).identity(run)
+        about = f"Run {kept['run']} once more: is every byte of its trace the same?"
+        return self._run_again(kept["run"], run, about, owner)
+
+    def capture(self, run_id: str, asked: Capture, owner: str, *, trusted: bool = False) -> str:
+        """Run a kept run again for its packets; returns the id of the experiment with the comparison."""
+        kept = self._store.get(run_id)["run"]
+        run = add_capture(self._store.planned(kept), asked)
+        self._check_users_code(run, kept, trusted=trusted)
+        check_programs(run, kept, open_backend(run.backend, self._settings))
+        return self._run_again(kept, run, f"Run {kept} once more for its packets", owner)
+
+    def _run_again(self, kept: str, run: Run, about: str, owner: str) -> str:
+        """Record an experiment of one kept run, to be compared with it."""
         self._check_quota(owner, 1)
-        made = secrets.token_hex(10)
-        asked = {"rerun_of": kept["run"]}
-        wanted = Wanted(made, run.as_json(), manifest["spec"], _needs(run, backend), rerun_of=kept["run"])
+        made, spec = secrets.token_hex(10), self._store.manifest(kept)["spec"]
+        wanted = Wanted(
+            made, run.as_json(), spec, _needs(run, open_backend(run.backend, self._settings)), rerun_of=kept
+        )
         return self._experiments.submit(
             Submission(
                 id=secrets.token_hex(8),
                 name=run.experiment,
-                about=f"Run {kept['run']} once more: is every byte of its trace the same?",
+                about=about,
                 owner=owner,
                 priority=0,
                 aggregate="mean",
-                spec=manifest["spec"],
+                spec=spec,
                 lint=(),
-                asked=asked,
+                asked={"rerun_of": kept},
                 asked_sha256=hashlib.sha256(made.encode()).hexdigest(),
                 idempotency_key=None,
                 runs=[wanted],
             )
         )
+
+    def _check_users_code(self, run: Run, run_id: str, *, trusted: bool) -> None:
+        if any(module.source for module in run.modules):
+            self.require_user_code("running again", run_id)
+            if not trusted:
+                what = "it runs user-supplied code, which only admins may start"
+                raise NotAllowed("running again", run_id, what, "ask an admin")
 
     def require_user_code(self, attempting: str, subject: str) -> None:
         """NotAllowed where the operator of the service has not allowed user-supplied code."""
@@ -251,6 +271,12 @@ class Desk:
                 self._store.delete(key)
             except RunDamaged:
                 self._store.catalog.void(key)
+
+    def _capture_again(self, wanted: Sequence[Wanted]) -> None:
+        """Queue kept runs without the wanted packets, which do not change them."""
+        for one in wanted:
+            if not kept_packets(self._store.derived(one.run_id), Run.from_json(one.run).capture):
+                self._store.catalog.void(one.run_id)
 
     def _check_quota(self, owner: str, runs: int) -> None:
         most = self._settings.most_queued

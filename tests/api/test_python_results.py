@@ -26,6 +26,7 @@ def test_a_service_and_this_process_give_the_same_result(
         one, other = there.runs[0], here.runs[0]
         assert (one.id, one.planned, one.measures) == (other.id, other.planned, other.measures)
         assert one.chart() == other.chart()
+        assert one.moments("drop", "recovery") == other.moments("drop", "recovery") != []
         assert "<table>" in there._repr_html_()
         assert one.report(tmp_path / "run.html").stat().st_size > 10_000
         remote = client.compare(one.id, there.runs[1].id, ["goodput(app)"], trace=True)

@@ -18,6 +18,7 @@ import type { Verification } from "./damage";
 import { Expectations } from "./Expectations";
 import { Failure } from "./Failure";
 import { Files } from "./Files";
+import { Packets } from "./Packets";
 import styles from "./RunPage.module.css";
 
 const ms = (value: number | null | undefined): string => duration(value == null ? null : value / 1000);
@@ -103,6 +104,7 @@ export function RunFacts({ run, outline, verification }: Props) {
         {run.status !== "missed" && <Expectations run={run} />}
         <Fidelity found={found} />
         <Files run={run} verification={verification} />
+        <Packets run={run} outline={outline} />
       </div>
     </div>
   );

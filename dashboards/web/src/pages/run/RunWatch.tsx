@@ -11,6 +11,7 @@ import { Waiting } from "../../parts/Waiting";
 import { Clocks } from "./Clocks";
 import { isDamage } from "./damage";
 import type { Feed } from "./feed";
+import { MomentList } from "./MomentList";
 import { RunCharts } from "./RunCharts";
 import styles from "./RunPage.module.css";
 import { useSource } from "./useSource";
@@ -63,6 +64,7 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
       ) : (
         <RunCharts run={run.id} outline={outline} source={source} span={span} />
       )}
+      {over && !isRefused && source !== null && <MomentList run={run.id} outline={outline} span={span} />}
     </section>
   );
 }

@@ -6,6 +6,7 @@ import { useEvents } from "../../api/events";
 import { queries } from "../../api/queries";
 import type { ServerEvent } from "../../api/sse";
 import type { Outline, Run } from "../../data/runDocument";
+import { isLive } from "../../data/runList";
 
 export type Experiment = Schemas["Experiment"];
 
@@ -41,6 +42,8 @@ export function useSummary(id: string, version: string): UseQueryResult<Schemas[
   });
 }
 
+const MOST_RERUNS = 3;
+const RERUN_POLL_MS = 700;
 // A sweep of quick runs has many events per second.
 const REFETCH_MS = 400;
 
@@ -78,6 +81,28 @@ export function useCancel(experiment: string) {
 export function useRerun(run: string) {
   return useMutation({
     mutationFn: () => answered(api.POST("/api/v1/runs/{id}/rerun", at(run))),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["reruns", run] }),
+  });
+}
+
+/** The newest reruns of a run, read again while one is running. */
+export function useReruns(run: string, enabled = true) {
+  return useQuery({
+    queryKey: ["reruns", run],
+    queryFn: () =>
+      answered(
+        api.GET("/api/v1/runs", { params: { query: { text: `rerun=${run}`, limit: MOST_RERUNS, sort: "newest" } } }),
+      ),
+    refetchInterval: (query) => (query.state.data?.items.some(isLive) ? RERUN_POLL_MS : false),
+    enabled,
+  });
+}
+
+/** Reruns a run for its packets. */
+export function useCapture(run: string) {
+  return useMutation({
+    mutationFn: (asked: Schemas["Capture"]) =>
+      answered(api.POST("/api/v1/runs/{id}/packets", { ...at(run), body: asked })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["reruns", run] }),
   });
 }
