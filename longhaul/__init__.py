@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.experiments import load, plan, run, sweep
     from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_runs, rerun, verify
     from longhaul.laboratory.kernel_comparisons import compare_kernels
+    from longhaul.laboratory.packets import packets
     from longhaul.laboratory.queries import query
     from longhaul.laboratory.reproductions import reproduce
     from longhaul.laboratory.searches import search, tune
@@ -46,6 +47,7 @@ _HOMES = {
     "longhaul.laboratory.experiments": ("load", "plan", "run", "sweep"),
     "longhaul.laboratory.kernel_comparisons": ("compare_kernels",),
     "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
+    "longhaul.laboratory.packets": ("packets",),
     "longhaul.laboratory.queries": ("query",),
     "longhaul.laboratory.reproductions": ("reproduce",),
     "longhaul.laboratory.searches": ("search", "tune"),
@@ -82,6 +84,7 @@ __all__ = [
     "kept_run",
     "kept_runs",
     "load",
+    "packets",
     "plan",
     "query",
     "reproduce",

@@ -13,6 +13,7 @@ from longhaul.results.tables import flow_rows, text_table
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.series import Floats
+    from longhaul.orchestrator.analysis.trace_moments import Moment
     from longhaul.orchestrator.plan.run import Run as PlannedRun
     from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.orchestrator.trace.records import Trace
@@ -121,6 +122,17 @@ class Run(Documented):
         if kind == MEASURES:
             return as_frame(rows_table(self.measure_rows()), library)
         return as_frame(joined([self.columns(kind)]), library)
+
+    def moments(
+        self, *kinds: str, begin_s: float = 0.0, end_s: float | None = None, most: int | None = None
+    ) -> list[Moment]:
+        """What happened, in the order of time: `start`, `stop`, `change`, `drop`, `reduction`, `recovery`, `timeout`, `open`; by default all."""
+        from longhaul.orchestrator.analysis.trace_moments import trace_moments
+
+        planned, trace = self.planned, self._trace()
+        most = sum(map(len, trace.kinds().values())) if most is None else most
+        found = trace_moments(planned, trace.columns, kinds=kinds, begin_s=begin_s, end_s=end_s, most=most)
+        return list(found.moments)
 
     def columns(self, kind: str) -> dict[str, Any]:
         """The columns of `frame`, as numpy and pyarrow arrays."""

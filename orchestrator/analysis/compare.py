@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.recordings.recording import Recording
 
 SAME, NO_DIFFERENCE, BETTER, WORSE, CHANGED = "same", "no difference", "better", "worse", "changed"
 UNCLEAR, MISSING, NO_VERDICT = "unclear", "missing", "no verdict"
@@ -101,6 +104,9 @@ class Comparison:
     gated: int
     rows: tuple[Row, ...]
     differs: tuple[Differing, ...] = ()
+    # Of a comparison with recordings: those, with the names of the run's flows, and what to know about them.
+    recorded: tuple[Recording, ...] = ()
+    about_recorded: tuple[str, ...] = ()
 
     @property
     def fails(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from longhaul.orchestrator.analysis.distributions import Curve, curves_from_columns
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, POINTS, Timeline, timeline
+from longhaul.orchestrator.analysis.trace_moments import MOST, Moments, trace_moments
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.results.store import Store
@@ -60,6 +61,21 @@ def kept_timelines(
             found += [("flow", read(name, flow=one.name)) for one in run.flows if name in FLOW_SERIES]
             found += [("link", read(name, link=one.name)) for one in run.links if name in LINK_SERIES]
     return [(kind, one) for kind, one in found if len(one.t_s)]
+
+
+def kept_moments(
+    store: Store,
+    run_id: str,
+    kinds: Sequence[str] = (),
+    *,
+    begin_s: float = 0.0,
+    end_s: float | None = None,
+    most: int = MOST,
+) -> Moments:
+    """The first moments of a part of a kept run; NotFound."""
+    end_s = _last_s(store, run_id, end_s)
+    with store.shared_columns(run_id) as source:
+        return trace_moments(run_of(store, run_id), source, kinds=kinds, begin_s=begin_s, end_s=end_s, most=most)
 
 
 def kept_distribution(store: Store, run_id: str, measure: str) -> list[Curve]:

@@ -7,8 +7,8 @@ The series are those of timelines.py, of the whole run; a panel without any valu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.timelines import POINTS, timeline
@@ -50,6 +50,17 @@ def run_panels(run: Run, trace: Trace, points: int = POINTS) -> list[Panel]:
         Panel("Queue", "packets", list(_queues(run, trace, points))),
     ]
     return [panel for panel in panels if panel.series]
+
+
+def overlaid(panels: Sequence[Panel], recorded: Sequence[Panel]) -> list[Panel]:
+    """The panels of a run, each with the series that recordings have for it."""
+    return [
+        replace(
+            panel,
+            series=[*panel.series, *(line for one in recorded if one.title == panel.title for line in one.series)],
+        )
+        for panel in panels
+    ]
 
 
 def flow_label(flow: Flow) -> str:

@@ -1,4 +1,4 @@
-"""`longhaul export`: a kept run for other programs, as files of its trace, or as its samples for Prometheus."""
+"""`longhaul export`: a kept run for other programs, as files of its trace or of another tool, or as its samples for Prometheus."""
 
 from __future__ import annotations
 
@@ -21,10 +21,18 @@ def export_run(key: str, to: str, output: Path | None) -> None:
     elif to == "openmetrics":
         _write(store, document["run"], settings, output or Path(f"{document['run']}.om"))
     else:
+        for file in _files(store, document["run"], to, output or Path(document["run"])):
+            print(file)
+
+
+def _files(store: Store, run_id: str, to: str, folder: Path) -> list[Path]:
+    if to in ("csv", "parquet", "json"):
         from longhaul.orchestrator.results.export import export_trace
 
-        for file in export_trace(store, document["run"], to, output or Path(document["run"])):
-            print(file)
+        return export_trace(store, run_id, to, folder)
+    from longhaul.orchestrator.analysis.formats.tables import write_formats
+
+    return write_formats(store, run_id, to, folder)
 
 
 def _send(store: Store, run_id: str, settings: Settings) -> None:

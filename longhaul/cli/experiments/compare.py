@@ -61,6 +61,13 @@ class CompareOptions:
         str | None,
         typer.Option(metavar="BRANCH", help="Instead of B: compare A with the service's baseline of this branch."),
     ] = None
+    match: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FLOW=NAME",
+            help="With a recording: its flow whose name contains NAME is the run's FLOW; as often as needed.",
+        ),
+    ] = None
     server: ServerOption = None
     token_env: TokenEnvOption = TOKEN_ENV
 
@@ -69,6 +76,13 @@ class CompareOptions:
         if self.junit is not None and not self.gates:
             what = "there is no gate, so the file would have no test"
             raise PlanError("writing", str(self.junit), what, "name a gate with --for")
+
+    def matches(self) -> dict[str, str]:
+        """The recorded flow of each named flow; PlanError."""
+        pairs = [text.partition("=") for text in self.match or []]
+        if wrong := next((name for name, _, of in pairs if not name or not of), None):
+            raise PlanError("reading --match", wrong, "it has no FLOW=NAME", "for example --match app=10.0.0.2:5001")
+        return {name: of for name, _, of in pairs}
 
 
 @command(app)
@@ -83,13 +97,15 @@ def compare(options: CompareOptions) -> int:
 
     gates = options.gates or []
     with in_words(f"comparing {options.a}"):
-        found = compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least)
+        match = options.matches()
+        found = compare_sides(options.a, options.b, by=options.by, gates=gates, min_effect=options.least, match=match)
         differences = differences_here(found) if options.trace else None
     return finish(found, differences, options)
 
 
 def finish(comparison: Comparison, differences: list[TraceDifference] | None, options: CompareOptions) -> int:
     """Print the comparison, write the files, return the exit code: 1 if a gated measure is worse."""
+    from longhaul.orchestrator.analysis.recordings.recording import BACKEND as RECORDED
     from longhaul.orchestrator.analysis.report import comparison_text
     from longhaul.orchestrator.analysis.report.junit import comparison_xml
     from longhaul.orchestrator.system.files import write_whole
@@ -99,6 +115,8 @@ def finish(comparison: Comparison, differences: list[TraceDifference] | None, op
     else:
         _print(comparison, everything=options.everything)
         _print_differences(differences or [])
+        if comparison.recorded:
+            _print_overlay(comparison)
     if options.junit is not None:
         write_whole(options.junit, comparison_xml(comparison))
     if options.summary is not None:
@@ -107,8 +125,10 @@ def finish(comparison: Comparison, differences: list[TraceDifference] | None, op
         from longhaul.cli.terminal.output import write_report
         from longhaul.laboratory.kept_runs import kept_run
 
-        runs = [one["run"] for pair in comparison.pairing.pairs for one in pair if one["status"] != "failed"]
-        write_report([kept_run(run) for run in runs], options.report)
+        documents = [one for pair in comparison.pairing.pairs for one in pair if one["status"] != "failed"]
+        runs = dict.fromkeys(one["run"] for one in documents if one["backend"] != RECORDED)
+        panels = [panel for recording in comparison.recorded for panel in recording.panels()]
+        write_report([kept_run(run) for run in runs], options.report, panels)
     return EXIT_MISSED if comparison.fails else EXIT_DONE
 
 
@@ -148,3 +168,28 @@ def _print_differences(differences: list[TraceDifference]) -> None:
     # Of many pairs, the first one that differs shows both sides.
     if differences:
         results_console().print(plain_table(difference_cells(differences[0])))
+
+
+def _print_overlay(comparison: Comparison) -> None:
+    """The charts of the first run, with the recordings over them."""
+    from longhaul.cli.terminal.console import notes_console, results_console
+    from longhaul.cli.terminal.output import chart_columns
+    from longhaul.laboratory.kept_runs import kept_run
+    from longhaul.orchestrator.analysis.panels import overlaid, run_panels
+    from longhaul.orchestrator.analysis.report.chart import panel_charts
+    from longhaul.orchestrator.system.errors import NotFound
+
+    try:
+        run = kept_run(comparison.pairing.pairs[0][0]["run"])
+    except NotFound:
+        notes_console().print(
+            "note: the run is not kept on this machine, so nothing is drawn", style="yellow", highlight=False
+        )
+        return
+    _, planned, trace = run.reported()
+    recorded = [panel for recording in comparison.recorded for panel in recording.panels()]
+    panels = overlaid(run_panels(planned, trace), recorded)
+    shown = [panel for panel in panels if panel.title in {one.title for one in recorded}]
+    end_s = max([planned.duration_us / 1e6, *(one.end_s for one in comparison.recorded)])
+    console = results_console()
+    console.print(panel_charts(shown, end_s, chart_columns(console), colour=console.is_terminal))

@@ -199,10 +199,12 @@ def compare_remotely(options: CompareOptions, server: str) -> tuple[Comparison, 
             a, b, names = base, a, (f"{options.baseline} ({base})", a)
         found = compare_sides(
             a, b, by=options.by, gates=options.gates or [], min_effect=options.least, names=names,
-            find=partial(_documents, client), plan=partial(_planned, client),
+            find=partial(_documents, client), plan=partial(_planned, client), match=options.matches(),
         )  # fmt: skip
         if not options.trace:
             return found, None
+        if found.recorded:
+            raise PlanError("comparing traces with", found.b, "a recording has no trace", "leave out --trace")
         pairs = [client.compare(first["run"], second["run"], trace=True) for first, second in found.pairing.pairs]
         return found, [one for pair in pairs for one in pair.trace_differences or []]
 

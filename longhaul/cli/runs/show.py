@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import JsonOption, RunArgument
+
+if TYPE_CHECKING:
+    from longhaul.results.run import Run
 
 app = verb_app()
 
@@ -18,15 +24,24 @@ class ShowOptions:
 
     run: RunArgument
     as_json: JsonOption = False
+    moments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--moments", help="List moments of this kind instead: drop, timeout, ... or all; as often as needed."
+        ),
+    ] = None
 
 
 @command(app)
 def show(options: ShowOptions) -> None:
-    """Show a kept run: summary, chart, fidelity."""
+    """Show a kept run: summary, chart, fidelity, or its moments."""
     from longhaul.cli.terminal.output import show_run
     from longhaul.laboratory.kept_runs import kept_run
 
     run = kept_run(options.run, thorough=True)
+    if options.moments:
+        _list_moments(run, [kind for kind in options.moments if kind != "all"], as_json=options.as_json)
+        return
     if options.as_json:
         print(json.dumps(run.document))
         return
@@ -38,3 +53,14 @@ def show(options: ShowOptions) -> None:
         )
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
+
+
+def _list_moments(run: Run, kinds: list[str], *, as_json: bool) -> None:
+    moments = run.moments(*kinds)
+    if as_json:
+        print(json.dumps([asdict(one) for one in moments]))
+        return
+    for one in moments:
+        print(f"{one.t_s:14.9f} s  {one.kind:<9}  {one.text}")
+    if not moments:
+        print(f"the run has no {' or '.join(kinds) or 'moments'}", file=sys.stderr)

@@ -88,7 +88,13 @@ JunitOption = Annotated[Path | None, typer.Option(help="Write a JUnit file with 
 PairsReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report of the runs, pair by pair.")]
 ConfirmOption = Annotated[int, typer.Option(min=1, help="Fresh seeds that confirm the result.")]
 SideA = Annotated[str, typer.Argument(metavar="A", help=f"The reference: {_SIDE}.")]
-SideB = Annotated[str | None, typer.Argument(metavar="B", help=f"The side to compare with A: {_SIDE}.")]
+SideB = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="B",
+        help=f"The side to compare with A: {_SIDE}; or a recording: a file of iperf3 -J, flent or packets (pcap, pcapng), or a folder of them.",
+    ),
+]
 KernelOption = Annotated[str, typer.Option(help="The guest's kernel.")]
 
 

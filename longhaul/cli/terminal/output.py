@@ -13,8 +13,10 @@ from longhaul.orchestrator.system.errors import RunDamaged, TraceError
 from longhaul.orchestrator.system.files import check_places, write_whole
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
+    from longhaul.orchestrator.analysis.panels import Panel
     from longhaul.results.result import Result
     from longhaul.results.run import Run
 
@@ -39,6 +41,11 @@ class Files:
             from longhaul.orchestrator.analysis.report.report import ending_of
 
             ending_of(self.report)
+
+
+def chart_columns(console: Console) -> int:
+    """The width of a chart."""
+    return min(console.width, _CHART_COLUMNS)
 
 
 def exit_code(runs: Sequence[Mapping[str, Any]]) -> int:
@@ -69,11 +76,11 @@ def write_summaries(result: Result, files: Files) -> None:
         write_whole(files.out / "result.json", json.dumps(result.document, indent=1))
 
 
-def write_report(runs: Sequence[Run], output: Path) -> None:
-    """Write runs as HTML, SVG or PNG, by the file's ending."""
+def write_report(runs: Sequence[Run], output: Path, recorded: Sequence[Panel] = ()) -> None:
+    """Write runs as HTML, SVG or PNG, by the file's ending, with series of recordings over theirs."""
     from longhaul.orchestrator.analysis.report.report import write_report as write
 
-    write([run.reported() for run in runs], output)
+    write([run.reported() for run in runs], output, recorded)
     print(f"report: {output}", file=sys.stderr)
 
 
@@ -123,7 +130,7 @@ def _answer(run: Run, shown: Mapping[str, Any]) -> tuple[str, bool]:
     from longhaul.cli.terminal import console as screen
 
     console = screen.results_console()
-    columns = min(console.width, _CHART_COLUMNS)
+    columns = chart_columns(console)
     chart, is_whole = _chart(run, columns, colour=console.color_system is not None)
     lines = [
         *screen.link_lines(run),

@@ -17,7 +17,7 @@ from longhaul.orchestrator.analysis.figures.canvas import (
     style,
     to_file,
 )
-from longhaul.orchestrator.analysis.panels import Panel, run_panels
+from longhaul.orchestrator.analysis.panels import Panel, overlaid, run_panels
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.system.errors import PlanError
@@ -39,12 +39,12 @@ _MOST_LEGEND = 14
 _LETTER_WIDTH = 0.0065
 
 
-def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str) -> bytes:
-    """The figure of these runs in the format of this ending, svg or png."""
+def draw_figure(runs: Sequence[tuple[Run, Trace]], ending: str, recorded: Sequence[Panel] = ()) -> bytes:
+    """The figure of these runs in the format of this ending, svg or png, with series of recordings over theirs."""
     if len(runs) > _MOST_RUNS:
         what = f"{len(runs)} runs do not fit into one figure, which has room for {_MOST_RUNS}"
         raise PlanError("drawing", "a figure", what, "name fewer runs, or an output that ends in .html")
-    drawn = [(run, run_panels(run, trace, _POINTS)) for run, trace in runs]
+    drawn = [(run, overlaid(run_panels(run, trace, _POINTS), recorded)) for run, trace in runs]
     heights_in = [_HEAD_IN + _PANEL_IN * max(1, len(panels)) for _, panels in drawn]
     with style():
         figure = new_figure(_WIDTH_IN, sum(heights_in))

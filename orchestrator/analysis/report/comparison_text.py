@@ -33,6 +33,7 @@ from longhaul.orchestrator.trace.records import (
 )
 
 if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.recordings.recording import Recording
     from longhaul.orchestrator.analysis.trace_differences import TraceDifference
 
 # More than this many runs or rows are counted instead of named.
@@ -64,22 +65,47 @@ def as_json(comparison: Comparison, differences: Sequence[TraceDifference] | Non
     pairing = comparison.pairing
     rows = None if differences is None else [{"text": difference_line(one), **one.as_dict()} for one in differences]
     traces = {} if rows is None else {"trace_differences": rows}
-    return traces | {
-        "a": comparison.a,
-        "b": comparison.b,
-        "pairs": [[first["run"], second["run"]] for first, second in pairing.pairs],
-        "only_a": [_run(one) for one in pairing.only_a],
-        "only_b": [_run(one) for one in pairing.only_b],
-        "failed": [_run(one) for one in _failed(comparison)],
-        "identical": comparison.identical,
-        "differs": [asdict(one) for one in comparison.differs],
-        "min_effect": comparison.least,
-        "gated": comparison.gated,
-        "ok": not comparison.fails,
-        "verdict": verdict_line(comparison),
-        "programs": other_programs(comparison),
-        "notes": list(notes(comparison)),
-        "measures": [row.as_dict() for row in comparison.rows],
+    recorded = {"recorded": [_recorded(one) for one in comparison.recorded]} if comparison.recorded else {}
+    return (
+        traces
+        | recorded
+        | {
+            "a": comparison.a,
+            "b": comparison.b,
+            "pairs": [[first["run"], second["run"]] for first, second in pairing.pairs],
+            "only_a": [_run(one) for one in pairing.only_a],
+            "only_b": [_run(one) for one in pairing.only_b],
+            "failed": [_run(one) for one in _failed(comparison)],
+            "identical": comparison.identical,
+            "differs": [asdict(one) for one in comparison.differs],
+            "min_effect": comparison.least,
+            "gated": comparison.gated,
+            "ok": not comparison.fails,
+            "verdict": verdict_line(comparison),
+            "programs": other_programs(comparison),
+            "notes": list(notes(comparison)),
+            "measures": [row.as_dict() for row in comparison.rows],
+        }
+    )
+
+
+def _recorded(one: Recording) -> dict[str, Any]:
+    """A recording with its series, in the panels of a run's charts."""
+    return {
+        "name": one.name,
+        "tool": one.tool,
+        "flows": [flow.name for flow in one.flows],
+        "panels": [
+            {
+                "title": panel.title,
+                "unit": panel.unit,
+                "series": [
+                    {"label": line.label, "t_s": line.x_s.round(9).tolist(), "value": line.y.tolist()}
+                    for line in panel.series
+                ],
+            }
+            for panel in one.panels()
+        ],
     }
 
 
@@ -236,6 +262,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
             yield f"flows that only {'AB'[one]} has: {', '.join(sorted(unmatched))}"
     if comparison.differs:
         yield f"the runs of A and B differ in {', '.join(one.text for one in comparison.differs)}"
+    yield from comparison.about_recorded
     first, second = pairing.pairs[0]
     if run_text(first) != run_text(second):
         yield f"one run each, taken as a pair: {run_text(first)} with {run_text(second)}"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from longhaul.orchestrator.analysis.figures.run_figure import draw_distributions, draw_figure
-from longhaul.orchestrator.analysis.panels import Panel, run_panels
+from longhaul.orchestrator.analysis.panels import Panel, overlaid, run_panels
 from longhaul.orchestrator.analysis.report.html_shell import asset, html_page
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.plan.run import Run
@@ -34,15 +34,15 @@ _MOST_FIGURES = 24
 _TIME_DECIMALS, _VALUE_DECIMALS = 4, 3
 
 
-def report_page(runs: Sequence[tuple[RunDocument, Run, Trace]]) -> str:
-    """The page that shows these runs, in their order."""
+def report_page(runs: Sequence[tuple[RunDocument, Run, Trace]], recorded: Sequence[Panel] = ()) -> str:
+    """The page that shows these runs, in their order, with series of recordings over theirs."""
     series = sum(3 * len(run.flows) + 1 for _, run, _ in runs)
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _PAGE_POINTS // max(1, series)))
     figures = len(runs) <= _MOST_FIGURES and is_installed("figures")
     sections, data = [], []
     for index, (document, run, trace) in enumerate(runs):
-        panels = run_panels(run, trace, points)
-        figure = draw_figure([(run, trace)], "svg") if figures else None
+        panels = overlaid(run_panels(run, trace, points), recorded)
+        figure = draw_figure([(run, trace)], "svg", recorded) if figures else None
         shares = draw_distributions(run, trace) if figures else None
         sections.append(_section(index, document, run, panels, figure, shares))
         data.append(_chart_data(run, panels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from longhaul.orchestrator.analysis.panels import Panel
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import PlanError
@@ -28,17 +29,17 @@ def ending_of(output: Path) -> str:
     return ending
 
 
-def write_report(runs: Sequence[ReportedRun], output: Path) -> None:
-    """Write these runs to a file that ends in .html, .svg or .png; PlanError without any run."""
+def write_report(runs: Sequence[ReportedRun], output: Path, recorded: Sequence[Panel] = ()) -> None:
+    """Write these runs to a file that ends in .html, .svg or .png, with series of recordings over theirs; PlanError without any run."""
     if not runs:
         raise PlanError("writing a report to", str(output), "no run finished")
     ending = ending_of(output)
     if ending == ".html":
         from longhaul.orchestrator.analysis.report.page import report_page
 
-        content = report_page(runs).encode()
+        content = report_page(runs, recorded).encode()
     else:
         from longhaul.orchestrator.analysis.figures.run_figure import draw_figure
 
-        content = draw_figure([(run, trace) for _, run, trace in runs], ending[1:])
+        content = draw_figure([(run, trace) for _, run, trace in runs], ending[1:], recorded)
     write_whole(output, content)

@@ -1,0 +1,76 @@
+"""What happened in a run: known moments of records with known numbers, and of a recorded run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from longhaul.orchestrator.analysis.trace_moments import KINDS, Moment, trace_moments
+from longhaul.orchestrator.system.errors import NotFound
+from longhaul.orchestrator.trace.records import DROP_QUEUE, DROP_RANDOM, EVENT_COMPLETED, EVENT_CONNECTED, EVENT_STOPPED
+from tests.support.recordings import plain_run, recorded, trace_of
+
+SECOND = 1_000_000_000
+FLOWS = [{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "reno", "size": "1 MB"}]
+
+
+def test_moments_are_those_of_the_records_in_the_order_of_time() -> None:
+    run = plain_run(flows=FLOWS, schedule=[{"at": "3 s", "path": {"bandwidth": "4 Mbit/s"}}])
+    a, b = (flow.port for flow in run.flows)
+    states = [(0, 10), (1, 10), (3, 12), (3, 6), (0, 6), (2, 6), (0, 6), (4, 2), (3, 2), (0, 3)]
+    trace = trace_of(
+        event=[
+            {"t_ns": SECOND // 2, "id": 0, "what": EVENT_CONNECTED},
+            {"t_ns": 4 * SECOND, "id": 1, "what": EVENT_COMPLETED},
+            {"t_ns": 5 * SECOND, "id": 1, "what": EVENT_STOPPED},
+        ],
+        ack=[
+            {"t_ns": SECOND + at, "id": 0, "state": state, "cwnd": cwnd, "inflight": 5}
+            for at, (state, cwnd) in enumerate(states)
+        ],
+        drop=[
+            {"t_ns": SECOND, "id": 0, "state": DROP_QUEUE, "queue_packets": 7, "destination_port": a},
+            {"t_ns": 9 * SECOND, "id": 0, "state": DROP_RANDOM, "source_port": b, "destination_port": 40000},
+        ],
+    )
+    found = trace_moments(run, trace.columns)
+    assert [(one.kind, round(one.t_s, 6), one.of) for one in found.moments] == [
+        ("start", 0.5, "a"),
+        ("drop", 1.0, "bottleneck"),
+        ("recovery", 1.0, "a"),
+        ("open", 1.0, "a"),
+        ("reduction", 1.0, "a"),
+        ("open", 1.0, "a"),
+        ("timeout", 1.0, "a"),
+        ("recovery", 1.0, "a"),
+        ("open", 1.0, "a"),
+        ("change", 3.0, None),
+        ("stop", 4.0, "b"),
+        ("drop", 9.0, "bottleneck"),
+    ]
+    assert found.total == 12
+    texts = [one.text for one in found.moments]
+    assert texts[1] == "a packet of a is dropped; 7 packets wait (bottleneck)"
+    assert texts[2] == "a recovers from losses; window 12 packets, 5 in flight"
+    assert texts[-1] == "an acknowledgement of b is lost by chance (bottleneck)"
+    assert trace_moments(run, trace.columns, kinds=["stop"]).moments == (Moment(4.0, "stop", "b", "b is complete"),)
+    part = trace_moments(run, trace.columns, begin_s=3.0, end_s=4.0)
+    assert [one.kind for one in part.moments] == ["change", "stop"]
+    first = trace_moments(run, trace.columns, most=1)
+    assert (first.total, [one.kind for one in first.moments]) == (12, ["start"])
+
+
+def test_a_recorded_run_has_a_moment_for_each_drop() -> None:
+    run, trace, _ = recorded("lossy_pair")
+    found = trace_moments(run, trace.columns, kinds=["drop"], most=10**6)
+    assert found.total == len(trace.drops) > 0
+    assert [one.t_s for one in found.moments] == sorted(np.asarray(trace.drops["t_ns"] / 1e9).tolist())
+    assert {name for one in found.moments for name in [one.text.split()[3]]} <= {flow.name for flow in run.flows}
+    assert sum(trace_moments(run, trace.columns, kinds=[kind]).total for kind in KINDS) == (
+        trace_moments(run, trace.columns).total
+    )
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(NotFound, match="timeout"):
+        trace_moments(plain_run(), trace_of().columns, kinds=["timeouts"])
