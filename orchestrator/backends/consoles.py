@@ -32,6 +32,8 @@ from longhaul.orchestrator.system.guard import Guard, GuardReport
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 
+# What starts a script in a guest.
+SCRIPT = Path(__file__).resolve().parent / "mininet_script.py"
 _MEMORY_MB = 1024
 _LOOK_EVERY_S = 0.05
 _PROMPT = b"mininet> "
@@ -41,10 +43,10 @@ _YEAR_S = 31_536_000
 _COLUMNS_AND_ROWS = (80, 24)
 
 
-def run_program(
+def run_script(
     settings: Settings, directory: Path, arguments: Sequence[str], *, kernel: str, seed: int, virtual: bool
 ) -> int:
-    """Run a program of this host in a guest, from the current folder; its exit code."""
+    """Run a Mininet script of this host with its arguments in a guest, from the current folder; its exit code."""
     guests = Guests(settings, "mininet")
     guest = make_root(directory)
     modules = guests.congestion_controls(kernel)
@@ -54,7 +56,9 @@ def run_program(
     # A link to a folder below /tmp leads nowhere in the guest, where that is empty: the folder itself is named.
     arguments = [str(Path(arg).parent.resolve() / Path(arg).name) if arg.startswith("/") else arg for arg in arguments]
     shown = [str(folder), *(str(Path(arg).parent) for arg in arguments if arg.startswith("/"))]
-    write_program(guest, arguments, FILES, str(folder), shown, [module.stem for module in modules])
+    place(SCRIPT, guest / SCRIPT.name)
+    words = [PYTHON, f"{SHARED}/{SCRIPT.name}", *arguments]
+    write_program(guest, words, FILES, str(folder), shown, [module.stem for module in modules])
     with claim_cpu() as cpu:
         guard = guests.start(
             directory,

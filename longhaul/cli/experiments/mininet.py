@@ -64,9 +64,8 @@ def mininet(options: MininetOptions) -> int:
 
 def _script(what: str, arguments: Sequence[str], options: MininetOptions) -> int:
     from longhaul.laboratory.experiments import load, plan
-    from longhaul.orchestrator.backends.consoles import run_program
+    from longhaul.orchestrator.backends.consoles import run_script
     from longhaul.orchestrator.backends.mininet import MininetBackend
-    from longhaul.orchestrator.backends.programs import PYTHON
     from longhaul.orchestrator.results.staging import Staging
     from longhaul.orchestrator.system.settings import load_settings
 
@@ -81,20 +80,8 @@ def _script(what: str, arguments: Sequence[str], options: MininetOptions) -> int
     _require_nothing_missing(MininetBackend(settings).check(planned.runs[0]), options.where)
     seed = 1 if options.seed is None else options.seed
     with Staging(settings.home) as staging, staging.directory("mininet") as directory:
-        command_line, virtual = [PYTHON, script, *arguments], clock == "virtual"
-        code = run_program(settings, directory, command_line, kernel=kernel, seed=seed, virtual=virtual)
-        if code and _needs_open_vswitch(directory):
-            print(
-                "longhaul: this script needs Open vSwitch, which guests do not have; use LinuxBridge without a controller"
-                " (mn: --switch lxbr --controller none)",
-                file=sys.stderr,
-            )
-    return code
-
-
-def _needs_open_vswitch(directory: Path) -> bool:
-    printed = b"".join((directory / name).read_bytes() for name in ("output.txt", "errors.txt"))
-    return b"ovs-" in printed or b"openvswitch" in printed.lower()
+        words, virtual = [script, *arguments], clock == "virtual"
+        return run_script(settings, directory, words, kernel=kernel, seed=seed, virtual=virtual)
 
 
 def _live(what: str, options: MininetOptions) -> int:
