@@ -246,7 +246,7 @@ def test_runs_one_after_the_other_do_not_overlap_and_none_lies_in_the_future(
 ) -> None:
     begun_ms = time.time() * 1000
     plan = compile_plan(experiment(duration="20 s"), repeats=3)
-    documents = run_plan(lab, plan)
+    documents = run_plan(lab, plan, until_sent=True)
     spans = sorted((one["prometheus"]["begin_ms"], one["prometheus"]["end_ms"]) for one in documents)
     for (_, end_ms), (begin_ms, _) in itertools.pairwise(spans):
         assert end_ms < begin_ms
