@@ -307,6 +307,9 @@ def _catalogues() -> Iterator[str]:
     yield "\n## Series\n"
     yield "The series of a kept run over time ([results.md](results.md)). A series that a trace does not have, such as the window of UDP, is empty.\n"
     yield from _rows(CATALOGUES["series"]())
+    yield "\n## Moments\n"
+    yield "What happens in a run: `longhaul show RUN --moments KIND`, `Run.moments`, `GET /runs/{id}/moments`, and the list below the charts of a run.\n"
+    yield from _rows(CATALOGUES["moments"]())
 
 
 def _topologies() -> Iterator[str]:

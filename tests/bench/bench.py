@@ -27,7 +27,7 @@ from rich.table import Table
 from tests.bench.cases import Bench, Row, memory, modules, ns3, overhead, speed, topologies
 from tests.bench.estimate_cases import estimates
 from tests.bench.growth_cases import flows, growth, links, scaling, trace
-from tests.bench.guest_cases import guests
+from tests.bench.guest_cases import captures, guests
 from tests.bench.kernel_cases import kernels
 from tests.bench.longhaul_side import BenchError, one_flow, run_longhaul
 from tests.bench.page import RESULT
@@ -43,6 +43,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "flows": flows,
     "links": links,
     "guests": guests,
+    "captures": captures,
     "growth": growth,
     "trace": trace,
     "scaling": scaling,

@@ -39,6 +39,10 @@ PARTS = {
         "One run in two guests",
         "The wall time of the guests of a run with `parts: 1` against `parts: 2`, boot included, measured alternately ([parts](parts.md)).",
     ),
+    "captures": (
+        "Packets",
+        "The wall time of the whole command with packets captured at the bottleneck against that without, measured alternately ([packets](packets.md)).",
+    ),
     "growth": (
         "Bandwidth times time",
         "The guest's CPU time by the carried data: the first three carry the same, the others two, four and eight times as much.",

@@ -38,10 +38,17 @@ CONFINED = {
         "orchestrator/system/process.py",
         # The width of the terminal, before any setting is read.
         "longhaul/cli/root_help.py",
+        # A program of its own, in a guest.
+        "orchestrator/backends/mininet_script.py",
     },
     "sqlalchemy": {"orchestrator/database"},
     "pyarrow": {"longhaul/results/frames.py"},
-    "mininet": {"topologies", "orchestrator/backends/mininet_net.py"},
+    "mininet": {
+        "topologies",
+        "orchestrator/backends/mininet_net.py",
+        "orchestrator/backends/mininet_script.py",
+        "tests/data/mininet",
+    },
     "optuna": {"orchestrator/analysis/search/sampling.py"},
     "distributed": {"orchestrator/execution/cluster"},
     "dask": {"orchestrator/execution/cluster"},
@@ -56,6 +63,8 @@ CONFINED = {
         "orchestrator/live/remote_write.py",
         "orchestrator/results/parquet.py",
         "orchestrator/results/parquet_reader.py",
+        "orchestrator/trace/captures.py",
+        "orchestrator/trace/pcap.py",
     },
     "grafana_foundation_sdk": {"dashboards/grafana/boards"},
     "matplotlib": {"orchestrator/analysis/figures", "orchestrator/papers/drawings"},

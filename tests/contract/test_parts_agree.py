@@ -22,6 +22,7 @@ from longhaul.orchestrator.kernels.build import known_kernels
 from longhaul.orchestrator.kernels.release_lock import fragments_for, patches_for
 from longhaul.orchestrator.plan import compile as plan
 from longhaul.orchestrator.plan import wifi_airtime
+from longhaul.orchestrator.plan.captures import _LEAST_EPOCH_S, _MOST_DEVICES, _WIRES_A_SECOND, CAPTURE_FILES
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.qdiscs import marks
 from longhaul.orchestrator.plan.target import BACKENDS
@@ -33,6 +34,7 @@ from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
 from longhaul.orchestrator.spec.path_model import QUEUES
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
+from longhaul.orchestrator.trace import captures
 from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -92,6 +94,29 @@ def test_the_memory_between_guests_is_the_modules(tmp_path: Path) -> None:
     source = tmp_path / "layout.c"
     source.write_text(f'#include <stddef.h>\n#include "lh_wire.h"\n{checks}')
     subprocess.run(["gcc", "-I", str(KMOD), "-c", "-o", str(tmp_path / "layout.o"), str(source)], check=True)
+
+
+def test_the_capture_is_read_as_it_is_written(tmp_path: Path) -> None:
+    assert captures.EVENT.fields is not None
+    found = [
+        (captures.EVENT.itemsize, "sizeof(struct lh_capture_event)"),
+        *((its[1], f"offsetof(struct lh_capture_event, {name})") for name, its in captures.EVENT.fields.items()),
+        (captures._HEADER.size, "sizeof(struct lh_packet_block)"),
+        (captures._PACKET, "LH_PACKET_BLOCK"),
+        (captures.DROPPED, "LH_CAPTURE_DROP"),
+        (captures.MARKED, "LH_CAPTURE_MARK"),
+        (f"{captures.NO_BLOCK}ull", "LH_NO_BLOCK"),
+        (_MOST_DEVICES, "LH_CAPTURE_DEVICES"),
+    ]
+    checks = "".join(f'_Static_assert({text} == {value}, "{text}");\n' for value, text in found)
+    source = tmp_path / "layout.c"
+    source.write_text(f'#include <stddef.h>\n#include "lh_capture.h"\n{checks}')
+    subprocess.run(["gcc", "-I", str(KMOD), "-c", "-o", str(tmp_path / "layout.o"), str(source)], check=True)
+    epoch = (REPOSITORY / "orchestrator" / "agent" / "run" / "run.c").read_text()
+    assert f"#define WIRES_A_SECOND {_WIRES_A_SECOND}\n" in epoch
+    assert f"({_LEAST_EPOCH_S} + plan->wire_count / WIRES_A_SECOND) * NS_PER_S" in epoch
+    files = re.findall(r'\.path = "guest/(.*?)"', (KMOD / "lh_capture.c").read_text())
+    assert files == [*CAPTURE_FILES]
 
 
 def test_a_recorded_header_is_the_readers() -> None:

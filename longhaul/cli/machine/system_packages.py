@@ -46,6 +46,10 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("zsh", "zsh"),
         ("fish", "fish"),
         ("gdb", "gdb"),
+        ("tshark", "tshark"),
+        ("tcptrace", "tcptrace"),
+        ("flent", "flent"),
+        ("iperf", "iperf"),
     ),
     "check": (("sparse", "sparse"), ("perl", "perl"), ("man", "man-db")),
     "stock": (
