@@ -11,8 +11,7 @@ from longhaul.orchestrator.results.packets import PACKETS
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import parse_capture
 from longhaul.orchestrator.spec.model import Capture
-from longhaul.orchestrator.system.errors import ResultsError, remedy
-from longhaul.orchestrator.system.files import whole
+from longhaul.orchestrator.system.files import output_folder, whole
 from longhaul.orchestrator.system.settings import load_settings
 
 
@@ -73,9 +72,5 @@ def _asked(at: Sequence[str] | None, snap: int | None, flows: Sequence[str] | No
 def _write_pcaps(packed: Path, folder: Path) -> list[Path]:
     from longhaul.orchestrator.trace.pcap import write_pcaps
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with output_folder(folder, "writing packets to", str(folder)):
         return write_pcaps(packed, folder)
-    except OSError as error:
-        hint = remedy(error, "choose another folder with -o") or "choose another folder with -o"
-        raise ResultsError("writing packets to", str(folder), error.strerror or str(error), hint) from error

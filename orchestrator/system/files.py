@@ -18,6 +18,7 @@ from pathlib import Path
 from longhaul.orchestrator.system.errors import PlanError, ResultsError, remedy
 
 _ATTEMPT, _ELSEWHERE = "writing", "name another file"
+_ELSEWHERE_FOLDER = "choose another folder with -o"
 STANDARD_OUTPUT = "standard output"
 
 
@@ -71,6 +72,17 @@ def check_places(*outputs: Path | None) -> None:
             raise PlanError(_ATTEMPT, str(output), f"there is no folder {output.parent}", hint)
         if not os.access(output if output.exists() else output.parent, os.W_OK):
             raise PlanError(_ATTEMPT, str(output), "you have no permission to write there", _ELSEWHERE)
+
+
+@contextmanager
+def output_folder(folder: Path, attempt: str, subject: str) -> Iterator[None]:
+    """Make a folder for files of the user; one error sentence if it or a file in it can't be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        hint = remedy(error, _ELSEWHERE_FOLDER) or _ELSEWHERE_FOLDER
+        raise ResultsError(attempt, subject, error.strerror or str(error), hint) from error
 
 
 class _StandardOutput(io.TextIOWrapper):

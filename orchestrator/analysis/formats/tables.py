@@ -11,7 +11,7 @@ from longhaul.orchestrator.analysis.formats.qlog import qlog_files
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.system.errors import ResultsError, remedy
+from longhaul.orchestrator.system.files import output_folder
 from longhaul.orchestrator.trace.records import ColumnSource
 
 FORMATS: dict[str, Callable[[Run, RunDocument, ColumnSource], Iterator[tuple[str, bytes]]]] = {
@@ -24,12 +24,8 @@ FORMATS: dict[str, Callable[[Run, RunDocument, ColumnSource], Iterator[tuple[str
 def write_formats(store: Store, run_id: str, to: str, folder: Path) -> list[Path]:
     """Write a kept run in one of FORMATS into a folder; the files written."""
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with output_folder(folder, "exporting run", run_id):
         for name, content in FORMATS[to](store.planned(run_id), store.get(run_id), store.columns(run_id)):
             (folder / name).write_bytes(content)
             written.append(folder / name)
-    except OSError as error:
-        hint = remedy(error, "choose another folder with -o") or "choose another folder with -o"
-        raise ResultsError("exporting run", run_id, error.strerror or str(error), hint) from error
     return written
