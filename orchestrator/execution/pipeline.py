@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.live.run_export import Live
     from longhaul.orchestrator.system.settings import Settings
     from longhaul.orchestrator.trace.records import Trace
+
+# A Ctrl-C takes effect within this time.
+_SIGNAL_NOTICED_S = 1.0
 
 
 @dataclass(slots=True)
@@ -76,7 +79,7 @@ class Pipeline:
             try:
                 for index in order:
                     work[index] = workers.submit(self._walk, index, *runs[index], staging, room)
-                wait(work.values(), return_when=FIRST_EXCEPTION)
+                _await_all(work.values())
                 documents = iter([work[index].result() for index in range(len(runs))])
                 return [list(itertools.islice(documents, len(plan.runs))) for plan in plans]
             except BaseException:
@@ -120,6 +123,16 @@ class Pipeline:
     def _stop_if_cancelled(self, index: int) -> None:
         if self._cancelled.is_set():
             raise RunCancelled("running", f"run {index + 1}", "cancelled")
+
+
+def _await_all(work: Collection[Future[RunDocument]]) -> None:
+    """Return as soon as all have ended or one has raised; Ctrl-C is noticed."""
+    pending = set(work)
+    while pending:
+        # A signal that comes just before the wait does not end it, so it needs a limit.
+        ended, pending = wait(pending, timeout=_SIGNAL_NOTICED_S, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in ended):
+            return
 
 
 def opened_live(settings: Settings, store: Store) -> AbstractContextManager[Live | None]:
