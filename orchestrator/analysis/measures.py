@@ -16,6 +16,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.cwnd import backoff, peak_s, regrowth_s, window_packets
 from longhaul.orchestrator.analysis.dual_queue import dual_links, measure_queues
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
+from longhaul.orchestrator.analysis.programs import delivered_packets, lost_packets, shared_ports
 from longhaul.orchestrator.analysis.series import (
     Floats,
     app_bytes,
@@ -39,6 +40,7 @@ from longhaul.orchestrator.plan.run_document import (
     RoundTrips,
     RunNumbers,
 )
+from longhaul.orchestrator.spec.model import PROGRAM
 from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
 # Values read back from the run or from one of its flows (facts.json).
@@ -88,7 +90,8 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
 
 def _measured(run: Run, trace: Trace, fact_of: Mapping[int, Facts], window: Span) -> PartNumbers:
     """The measures of a part of the run."""
-    flows = [_flow(run, flow, trace, fact_of[flow.id], window) for flow in run.flows]
+    shared = shared_ports(fact_of)
+    flows = [_flow(run, flow, trace, fact_of[flow.id], window, shared) for flow in run.flows]
     total = sum(flow["goodput_bps"] for flow in flows)
     for flow in flows:
         flow["share"] = flow["goodput_bps"] / total if total else None
@@ -120,17 +123,24 @@ def active(flow: Flow, fact: Facts, window: Span) -> Span:
     return Span(max(window.begin_s, flow.start_us / 1e6), end_s)
 
 
-def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> FlowNumbers:
+def _flow(
+    run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span, shared: frozenset[tuple[int, int]]
+) -> FlowNumbers:
     span = active(flow, fact, window)
     got = app_bytes(run, trace, flow)
     acks = span.of(of_flow(trace.acks, flow.id))
     goodput_bps = got.rate(span.begin_s, span.end_s) * 8
     per_second = got.rates(bins_s(span.begin_s, span.end_s, 1.0)) * 8
-    delivered = _delivered(run, flow, trace, acks, span)
+    delivered = (
+        delivered_packets(fact, got, span.begin_s, span.end_s)
+        if flow.kind == PROGRAM
+        else _delivered(run, flow, trace, acks, span)
+    )
     frame = float(frame_bytes(run, _risen(acks, "delivered"), _risen(acks, "acked_bytes")))
     # A trace with less than one record a round trip does not have the window at a loss.
     every_round_trip = run.trace.ack_us <= run.meaning.rtt_us
-    pdr = _delivered_share(run, flow, trace, delivered, span)
+    drops = _data_drops(run, flow, fact, span.of(trace.drops), shared)
+    pdr = None if drops is None else delivered / (delivered + drops) if delivered + drops else 1.0
     return {
         "name": flow.name,
         "kind": flow.kind,
@@ -138,7 +148,7 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
         "variant": flow.variant,
         "start_s": flow.start_us / 1e6,
         "stop_s": None if flow.stop_us is None else flow.stop_us / 1e6,
-        # For a web user, the first connection; null: no reply ever arrived.
+        # For a web user and programs, the first connection; null: no reply ever arrived.
         "connected_s": None if fact["connected_us"] is None else fact["connected_us"] / 1e6,
         "goodput_bps": goodput_bps,
         "throughput_bps": delivered * frame * 8 / span.length_s if span.length_s else 0.0,
@@ -151,13 +161,15 @@ def _flow(run: Run, flow: Flow, trace: Trace, fact: Facts, window: Span) -> Flow
         "cwnd_peak_s": peak_s(acks, flow.start_us / 1e6),
         "backoff": backoff(acks) if every_round_trip else None,
         "regrowth_s": regrowth_s(acks) if every_round_trip else None,
-        "retransmits": _risen(acks, "retrans"),
+        "retransmits": fact["retransmits"]
+        if flow.kind == PROGRAM and _covers(run, flow, fact, window)
+        else _risen(acks, "retrans"),
         "loss_ratio": None if pdr is None else 1.0 - pdr,
         "pdr": pdr,
         "tpp": None if pdr is None else goodput_bps / 1e6 * pdr,
         "bytes": int(fact["bytes_received"]),
         "completion_s": None
-        if fact["completed_us"] is None or flow.bytes is None
+        if fact["completed_us"] is None or (flow.bytes is None and flow.program is None)
         else (fact["completed_us"] - flow.start_us) / 1e6,
         "rate_error": _rate_error(run, flow, goodput_bps, span),
         # Known when every flow is.
@@ -187,16 +199,23 @@ def _delivered(run: Run, flow: Flow, trace: Trace, acks: Records, span: Span) ->
     return float(_risen(acks, "delivered"))
 
 
-def _delivered_share(run: Run, flow: Flow, trace: Trace, delivered: float, span: Span) -> float | None:
+def _data_drops(run: Run, flow: Flow, fact: Facts, drops: Records, shared: frozenset[tuple[int, int]]) -> int | None:
+    """Those of these drops that are packets of the flow's data; None if that is not known."""
     if run.clock == "real":
         return None
-    drops = span.of(trace.drops)
+    if flow.kind == PROGRAM:
+        return lost_packets(fact, drops, shared)
     ours = drops["destination_port"] == flow.port
     if flow.client_port:
         # iperf3's control connection passes there too.
         ours &= drops["source_port"] == flow.client_port
-    lost = int(np.count_nonzero(ours))
-    return delivered / (delivered + lost) if delivered + lost else 1.0
+    return int(np.count_nonzero(ours))
+
+
+def _covers(run: Run, flow: Flow, fact: Facts, window: Span) -> bool:
+    """Whether all that a flow has sent is in a part of the run."""
+    stop_us = fact["stopped_us"] if fact["stopped_us"] is not None else run.duration_us
+    return window.begin_s * 1e6 <= flow.start_us and stop_us <= window.end_s * 1e6
 
 
 def _risen(acks: Records, field: str) -> int:

@@ -37,6 +37,8 @@ NO_SSTHRESH, NO_PACING = 2**31 - 1, 2**64 - 1
 
 # A rate over less than this shows single packets.
 _LEAST_BIN_S = 0.1
+# Kinds of flow whose connections follow one another.
+_FOLLOWING = ("web", "program")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def counted_at_acks(field: str) -> FlowReader:
     as_recorded = at_acks(field)
 
     def read(run: Run, source: ColumnSource, flow: Flow, span: Span) -> Raw:
-        if flow.kind != "web":
+        if flow.kind not in _FOLLOWING:
             return as_recorded(run, source, flow, span)
         acks = _over_connections(source("ack", [field], flow.id, EVER))
         first, last = span.ns(run)
@@ -123,7 +125,7 @@ def flow_throughput(run: Run, source: ColumnSource, flow: Flow, span: Span) -> R
         received = counter(source("flow", ["packets"], flow.id, EVER), "packets", run)
         return _rates(received, 8.0 * run.meaning.frame_bytes, span)
     acks = source("ack", ["delivered", "acked_bytes"], flow.id, EVER)
-    if flow.kind == "web":
+    if flow.kind in _FOLLOWING:
         acks = _over_connections(acks)
     edges_s = span.edges_s()
     packets, payload = (np.diff(counter(acks, name, run).at(edges_s)) for name in ("delivered", "acked_bytes"))

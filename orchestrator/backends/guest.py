@@ -26,6 +26,7 @@ from longhaul.orchestrator.backends.cpus import claim_cpu, claim_cpus
 from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log
 from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unconfined
 from longhaul.orchestrator.backends.guest_files import missing_files
+from longhaul.orchestrator.backends.guest_programs import PRINTED, furnish_programs
 from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_left
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.plan.captures import CAPTURE_FILES
@@ -46,7 +47,8 @@ _SET_UP_S_PER_NODE = 5.0
 TRACE = "trace.bin"
 # Files that a guest leaves in its root.
 _FILES_LEFT = ("facts.json", "status.json", TRACE, *CAPTURE_FILES)
-_LEFT = (*_FILES_LEFT, IPERF3)
+_PRINTED = (IPERF3, PRINTED)
+_LEFT = (*_FILES_LEFT, *_PRINTED)
 
 Furnish = Callable[[Run, Path], None]
 
@@ -209,7 +211,8 @@ class Guests:
 
     def furnish(self, run: Run, directory: Path, part: Mapping[str, Any] | None = None) -> None:
         """Lay out the guest's files; remove those of an earlier attempt. `part` is the run.json of a part of the run."""
-        shutil.rmtree(directory / IPERF3, ignore_errors=True)
+        for folder in _PRINTED:
+            shutil.rmtree(directory / folder, ignore_errors=True)
         for file in (*_FILES_LEFT, "log.txt"):
             (directory / file).unlink(missing_ok=True)
         guest = make_root(directory, self.agent)
@@ -222,6 +225,7 @@ class Guests:
         self.furnish_modules(run, guest)
         if has_iperf3(run):
             (guest / IPERF3).mkdir()
+        furnish_programs(run, guest)
         self._furnish_more(run, guest)
 
     def furnish_modules(self, run: Run, guest: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from longhaul.orchestrator.system.process import ask_program
+from longhaul.orchestrator.system.process import ask_program, run_program
 
 MISSING = ("iperf3", "run `apt-get install iperf3`")
 
@@ -37,6 +37,18 @@ class Iperf3:
             shutil.copy(file, root / place)
 
 
+def linked_files(program: Path) -> dict[str, Path]:
+    """A program and the libraries that it is linked with; a script or a static program has none."""
+    answer = run_program(["ldd", str(program)])
+    return {f"bin/{program.name}": program} | _libraries(answer.stdout.decode(errors="replace"))
+
+
+def _libraries(linked: str) -> dict[str, Path]:
+    """The libraries in the answer of ldd, by their paths in a guest's root."""
+    files = {f"lib/{name}": Path(path) for name, path in _LIBRARY.findall(linked)}
+    return files | {path.lstrip("/"): Path(path) for path in _LOADER.findall(linked)}
+
+
 def find_iperf3() -> Iperf3 | None:
     """None if this machine has none, or if it lacks a library."""
     found = shutil.which("iperf3")
@@ -45,9 +57,7 @@ def find_iperf3() -> Iperf3 | None:
     linked = ask_program(["ldd", found], "finding the libraries of")
     if _NOT_FOUND.search(linked):
         return None
-    files = {"bin/iperf3": Path(found)}
-    files |= {f"lib/{name}": Path(path) for name, path in _LIBRARY.findall(linked)}
-    files |= {path.lstrip("/"): Path(path) for path in _LOADER.findall(linked)}
+    files = {"bin/iperf3": Path(found)} | _libraries(linked)
     # Its second line is about the host.
     version = ask_program([found, "--version"], "asking for the version of").partition("\n")[0]
     return Iperf3(version, files)

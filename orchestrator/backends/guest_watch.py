@@ -94,7 +94,7 @@ def follow(
                 "running",
                 run.experiment,
                 f"no {run.clock} progress in {stuck}, at {run.clock} {max(seen_ns, 0) / 1e9:.3f} s",
-                "see its log, and raise LONGHAUL_STALL_LIMIT_S if its work takes that long",
+                _stall_hint(run),
             )
     if report.reason == "wall_limit":
         raise RunTimedOut(
@@ -104,6 +104,13 @@ def follow(
             "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
         )
     return report
+
+
+def _stall_hint(run: Run) -> str:
+    hint = "see its log, and raise LONGHAUL_STALL_LIMIT_S if its work takes that long"
+    if names := [flow.name for flow in run.flows if flow.program is not None]:
+        return f"computing takes no virtual time, so a program of {', '.join(names)} may compute without end; {hint}"
+    return hint
 
 
 def check_end(run: Run, directory: Path, report: GuardReport) -> None:

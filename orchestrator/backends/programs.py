@@ -16,7 +16,7 @@ SHARED = "/run/longhaul"
 
 PYTHON = "/usr/bin/python3"
 
-_ENVIRONMENT = (
+ENVIRONMENT = (
     "HOME=/tmp",
     "LANG=C.UTF-8",
     "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
@@ -83,7 +83,7 @@ def write_program(
     (guest / "host").mkdir(exist_ok=True)
     document = {
         "arguments": list(arguments),
-        "environment": list(_ENVIRONMENT),
+        "environment": list(ENVIRONMENT),
         "folder": folder,
         "show": list(show),
         "modules": list(modules),

@@ -6,12 +6,19 @@ from functools import cached_property
 from pathlib import Path
 
 from longhaul.orchestrator.backends.base import Cost
+from longhaul.orchestrator.backends.fence import is_fenced
 from longhaul.orchestrator.backends.guest import Guests, growing_traces, has_iperf3
 from longhaul.orchestrator.backends.guest_iperf3 import MISSING as IPERF3_MISSING
 from longhaul.orchestrator.backends.guest_iperf3 import Iperf3, find_iperf3
+from longhaul.orchestrator.backends.guest_programs import has_programs, identity_of_programs, missing_programs
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.system.errors import BackendUnavailable
 from longhaul.orchestrator.system.settings import Settings
+
+_UNCONFINED = (
+    "a guest that sees this machine's files",
+    "flows with a command need one: name a kernel that no admin sent to the service",
+)
 
 
 class Sandbox:
@@ -20,6 +27,7 @@ class Sandbox:
     name = "sandbox"
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._guests = Guests(settings, self.name, self._furnish)
 
     @cached_property
@@ -30,7 +38,9 @@ class Sandbox:
         missing = self._guests.missing(*run.kernels)
         if has_iperf3(run) and self._iperf3 is None:
             missing.append(IPERF3_MISSING)
-        return missing
+        if has_programs(run) and is_fenced(run, self._settings):
+            missing.append(_UNCONFINED)
+        return [*missing, *missing_programs(run)]
 
     def identity(self, run: Run) -> dict[str, str]:
         missing = self.check(run)
@@ -40,11 +50,11 @@ class Sandbox:
 
     def programs(self, run: Run) -> dict[str, str]:
         if not has_iperf3(run):
-            return {}
+            return identity_of_programs(run)
         if self._iperf3 is None:
             raise BackendUnavailable(self.name, [IPERF3_MISSING])
         files = {place: self._guests.hash(file) for place, file in self._iperf3.files.items()}
-        return {"iperf3": self._iperf3.version} | files
+        return {"iperf3": self._iperf3.version} | files | identity_of_programs(run)
 
     def artefacts(self, run: Run) -> dict[str, Path]:
         return self._guests.artefacts(run)

@@ -27,6 +27,7 @@ FORMULAS = (
     "analysis.fidelity.checks",
     "analysis.fidelity.queue_checks",
     "analysis.measures",
+    "analysis.programs",
     "analysis.fidelity.offered",
     "analysis.fidelity.host_fidelity",
     "analysis.fidelity.senders",
@@ -34,6 +35,7 @@ FORMULAS = (
     "analysis.cwnd",
     "analysis.dual_queue",
     "analysis.fidelity.l4s",
+    "analysis.fidelity.programs",
     "analysis.fidelity.wireless",
     "analysis.values",
 )

@@ -131,7 +131,9 @@ class Runner:
         try:
             with hold_hosts_of_run(run, key, self.sink) as watch:
                 return self.backend.run(run, directory, watch(progress))
-        except (GuestDied, KernelComplained, RunTimedOut) as error:
+        except BackendError as error:
+            if not _left_log(run, error):
+                raise
             error.hint = "; ".join(filter(None, [error.hint, self.sink.keep_log(directory, key)]))
             if isinstance(error, GuestDied):
                 self.sink.count_death()
@@ -171,6 +173,13 @@ def _unmeasured(run: Run, key: str, status: RunEnd) -> RunDocument:
         "point": dict(run.point),
         "cached": False,
     }
+
+
+def _left_log(run: Run, error: BackendError) -> bool:
+    """Whether the log of its guest says more than the error: of programs it has what they printed."""
+    if isinstance(error, (GuestDied, KernelComplained, RunTimedOut)):
+        return True
+    return type(error) is BackendError and any(flow.program is not None for flow in run.flows)
 
 
 @contextlib.contextmanager

@@ -142,7 +142,7 @@ class _Arrivals:
         self._known = known
         self._end_ns = end_ns
         self.last_ns = np.full(self.count, -1, dtype=np.int64)
-        web = [flow.id for flow in run.flows if flow.kind == "web"] if kind == "ack" else []
+        web = [flow.id for flow in run.flows if flow.kind in ("web", "program")] if kind == "ack" else []
         self._webs = [_Connections(number) for number in web]
 
     def arrive(self, records: Records) -> Records:

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 
 from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.run import End, Flow, Link, Module, Run
-from longhaul.orchestrator.spec.model import Capture, Experiment
+from longhaul.orchestrator.spec.model import PROGRAM, Capture, Experiment
 from longhaul.orchestrator.system.errors import PlanError
 
 CAPTURE_MODULE = "lh_capture"
@@ -144,6 +144,9 @@ def _ports_of(run: Run, name: str) -> Iterator[int]:
         listed = ", ".join(flow.name for flow in run.flows[:_MOST_NAMED])
         raise PlanError("compiling", "capture.flows", f"the run has no flow {name}", f"its flows: {listed}")
     for flow in flows:
+        if flow.kind == PROGRAM:
+            what = f"the ports of {flow.name} are known only to its programs"
+            raise PlanError("compiling", "capture.flows", what, "leave capture.flows out, and capture every packet")
         yield from _ports(flow)
 
 

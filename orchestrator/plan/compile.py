@@ -19,7 +19,7 @@ from longhaul.orchestrator.plan import lint
 from longhaul.orchestrator.plan.captures import with_capture
 from longhaul.orchestrator.plan.expectations import resolve
 from longhaul.orchestrator.plan.guests.parts import in_parts
-from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, queue_modules
+from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, program_modules, queue_modules
 from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, count_offered, find_pipe, resolve_path
 from longhaul.orchestrator.plan.meaning import Meaning
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
@@ -49,10 +49,17 @@ from longhaul.orchestrator.plan.tcp_settings import (
     router_sysctls,
     window_bytes,
 )
+from longhaul.orchestrator.plan.traffic.programs import (
+    FIRST_PORT,
+    controls_of_programs,
+    fields_of_program,
+    programs_bytes,
+    refuse_programs,
+)
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
 from longhaul.orchestrator.spec.graph import Graph
-from longhaul.orchestrator.spec.iperf3 import IPERF3, block_bytes
+from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.model import Flow as WrittenFlow
@@ -68,9 +75,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
-_FIRST_PORT = 10_000
-# Below the ports that the kernel chooses by itself.
-_FIRST_CLIENT_PORT = 20_000
 _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # Parts of a run that the points of a sweep often have in common.
@@ -126,6 +130,7 @@ def compile_plan(
             placement = place_flows(here)
             path = resolve_path(here, placement, path_changes(here))
             for repeat in range(experiment.repeats):
+                refuse_programs(here, venue)
                 run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
                 run = places.place(run, placement, here) if places else run
                 run = with_capture(in_parts(run, here, alone=alone), here)
@@ -184,6 +189,7 @@ def _compile(
         tcp_flows=tcp_flows,
         flows=len(flows),
         iperf3_flows=sum(flow.tool == IPERF3 for flow in flows),
+        programs_bytes=programs_bytes(experiment),
         nodes=len(network.nodes),
         bottlenecks=len(path.bottlenecks),
         offered_packets=count_offered(flows, path, placement, duration_us),
@@ -198,14 +204,18 @@ def _compile(
         duration_us=duration_us,
         window_us=_window(experiment, duration_us),
         memory_mb=memory_mb,
-        sysctls=kernel_sysctls(),
+        sysctls=kernel_sysctls(controls_of_programs(experiment)),
         knobs=tuple((knob_path(name), str(value)) for name, value in experiment.knobs.items()),
         nodes=tuple(_nodes(network, placement, pipe, tcp_flows)),
         wires=network.wires,
         neighbours=network.neighbours,
         routes=network.routes,
         links=_links(path, layout, network),
-        modules=(*loaded_modules(experiment, scheduled_controls(experiment)), *queue_modules(network.wires)),
+        modules=(
+            *loaded_modules(experiment, scheduled_controls(experiment)),
+            *queue_modules(network.wires),
+            *program_modules(flows),
+        ),
         flows=flows,
         schedule=_in_order(
             *device_changes(path, experiment.path.mtu, layout, network, placement), *flow_changes(experiment, flows)
@@ -243,12 +253,14 @@ def _flows(
         kind = written.kind
         control = None if kind == "udp" else experiment.control(written.cc)
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
-        # A sized transfer ends by itself.
-        open_end = written.stop is None and written.size is not None
+        # A sized transfer and a program end by themselves.
+        open_end = written.stop is None and (written.size is not None or written.command is not None)
         stop_us = None if open_end else parse_duration(written.stop or experiment.duration)
         for number, name in enumerate(written.names):
+            # The connections of programs begin with these.
+            begins = name if written.command is None else written.name
             start_us = parse_duration(written.start) + number * spread_us
-            start_us += derive_seed(seed, f"start {name}") % jitter_us if jitter_us else 0
+            start_us += derive_seed(seed, f"start {begins}") % jitter_us if jitter_us else 0
             if start_us >= (parse_duration(experiment.duration) if stop_us is None else stop_us):
                 what = f"start_jitter moves the start of {name} past its end"
                 raise PlanError("compiling", "start_jitter", what, "make the flow longer or set start_jitter: 0 s")
@@ -262,7 +274,7 @@ def _flows(
                 from_node=journey.sender,
                 to_node=journey.receiver,
                 address=network.addresses[journey.receiver],
-                port=_FIRST_PORT + len(made),
+                port=FIRST_PORT + len(made),
                 start_us=start_us,
                 stop_us=stop_us,
                 bytes=None if written.size is None else parse_size(written.size),
@@ -279,7 +291,8 @@ def _flows(
                 forward=tuple(network.devices[hop] for hop in layout.through(journey.forward)),
                 back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
             )
-            made.append(replace(flow, **_traffic(written, experiment.path.mtu), **_tool(written, flow)))
+            more = _traffic(written, experiment.path.mtu) | fields_of_program(written, flow, network.addresses, number)
+            made.append(replace(flow, **more))
     return made
 
 
@@ -303,17 +316,6 @@ def _traffic(flow: WrittenFlow, mtu: int) -> dict[str, Any]:
             "think_us": parse_duration(flow.web.think),
         }
     return {}
-
-
-def _tool(written: WrittenFlow, flow: Flow) -> dict[str, Any]:
-    """The fields of a Flow that only its tool has; the client's port distinguishes iperf3's data from its control connection."""
-    if written.tool != IPERF3:
-        return {}
-    return {
-        "tool": IPERF3,
-        "client_port": flow.port - _FIRST_PORT + _FIRST_CLIENT_PORT,
-        "block_bytes": block_bytes(flow.bytes),
-    }
 
 
 def _window(experiment: Experiment, duration_us: int) -> tuple[int, int]:

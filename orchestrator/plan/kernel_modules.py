@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from longhaul.orchestrator.plan.qdiscs import DCF, DCF_MODULE, LINK, LINK_MODULE
-from longhaul.orchestrator.plan.run import Module, Wire
+from longhaul.orchestrator.plan.run import Flow, Module, Wire
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
-from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.spec.model import PROGRAM, Experiment
 from longhaul.orchestrator.system.errors import PlanError
 
 # lhfixed's constant window, in packets.
 WINDOW_PARAMETER = "cwnd"
+PROGRAMS_MODULE = "lh_programs"
 
 
 def loaded_modules(experiment: Experiment, later: Iterable[CongestionControl]) -> tuple[Module, ...]:
@@ -70,6 +71,12 @@ def planned_module(control: CongestionControl, params: dict[str, str]) -> Module
 def knob_path(name: str) -> str:
     """The file of a knob: a path, or the name of a sysctl."""
     return name if name.startswith("/") else f"/proc/sys/{name.replace('.', '/')}"
+
+
+def program_modules(flows: Sequence[Flow]) -> Iterator[Module]:
+    """The module that follows the connections of programs."""
+    if any(flow.kind == PROGRAM for flow in flows):
+        yield Module(PROGRAMS_MODULE, {})
 
 
 def queue_modules(wires: Sequence[Wire]) -> Iterator[Module]:

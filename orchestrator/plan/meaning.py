@@ -1,8 +1,10 @@
-"""The meaning of a run's numbers: what the experiment's text came to, for tables and reports; nothing is computed from it."""
+"""Texts of a run: what the experiment's text came to, for tables and reports, and the words of programs; nothing is computed from them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from longhaul.orchestrator.system.dataclass_json import SELDOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +27,16 @@ class Meaning:
     buffer_packets: int
     buffer_bytes: int
     aggregate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The words of two programs, and the folder where both start ("": an empty one); `connections` at once are as many flows."""
+
+    server: tuple[str, ...]
+    client: tuple[str, ...]
+    server_sends: bool
+    connections: int
+    server_address: str
+    client_address: str
+    folder: str = field(default="", metadata=SELDOM)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
@@ -67,8 +67,10 @@ def place_flows(experiment: Experiment) -> Placement:
         # UDP needs no host options, and TCP's requests apply even if a UDP flow comes first.
         if flow.kind == "udp":
             continue
-        if (present := options.setdefault(journey.sender, asked)) != asked:
-            _refuse_sharing(flow, journey.sender, present, asked)
+        present = options.setdefault(journey.sender, asked)
+        options[journey.sender] = present = replace(present, cc=present.cc or asked.cc)
+        if present != replace(asked, cc=asked.cc or present.cc):
+            _refuse_sharing(flow, journey.sender, present, replace(asked, cc=asked.cc or present.cc))
     for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
         if flow.kind == "udp" and options.setdefault(journey.sender, asked).ect1 and flow.ect == 0:
             what = f"it sends ECT(0) from {journey.sender}, whose packets leave as ECT(1) because of another flow"
@@ -91,6 +93,7 @@ def host_options(flow: Flow, experiment: Experiment) -> HostOptions:
         recovery=flow.recovery,
         initial_window=flow.initial_window,
         delayed_ack=flow.delayed_ack,
+        cc="" if flow.command is None else experiment.control(flow.cc).name,
     )
 
 
@@ -99,7 +102,9 @@ def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> li
     for flow in experiment.flows:
         senders = _matches(graph, flow, "sender")
         receivers = _matches(graph, flow, "receiver")
-        for number in range(flow.count):
+        for place in range(len(flow.names)):
+            # All connections of programs are between the same two hosts.
+            number = place if flow.command is None else 0
             pair = graph.pairs[chosen[len(made)] % len(graph.pairs)] if graph.pairs else (None, None)
             sender = senders[number % len(senders)] if senders else pair[0]
             receiver = receivers[number % len(receivers)] if receivers else pair[1]

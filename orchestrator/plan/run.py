@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longhaul.orchestrator.plan.meaning import Meaning
+from longhaul.orchestrator.plan.meaning import Meaning, Programs
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
@@ -149,10 +149,10 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp or web; the fields of other kinds and tools keep their defaults and are omitted from run.json.
+    """`kind` is tcp, udp, web or program; the fields of other kinds and tools keep their defaults and are omitted from run.json.
 
-    `forward` and `back` are the devices that its packets leave from on the path to the receiver, and back. A flow of iperf3
-    has its data connection from `client_port` and is written in blocks of `block_bytes`.
+    `forward` and `back` are the devices that its packets leave from on the path to the receiver, and back. iperf3 has its data
+    connection from `client_port` and writes blocks of `block_bytes`. A further connection of programs has the number of the `first`.
     """
 
     id: int
@@ -175,14 +175,14 @@ class Flow:
     rate_bps: int = field(default=0, metadata=SELDOM)
     payload_bytes: int = field(default=0, metadata=SELDOM)
     on_off: OnOff | None = field(default=None, metadata=SELDOM)
-    # web
     mean_bytes: int = field(default=0, metadata=SELDOM)
     shape_milli: int = field(default=0, metadata=SELDOM)
     think_us: int = field(default=0, metadata=SELDOM)
-    # of iperf3
     tool: str = field(default="lh-flow", metadata=SELDOM)
     client_port: int = field(default=0, metadata=SELDOM)
     block_bytes: int = field(default=0, metadata=SELDOM)
+    program: Programs | None = field(default=None, metadata=SELDOM)
+    first: int | None = field(default=None, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)

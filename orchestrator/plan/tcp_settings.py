@@ -6,6 +6,7 @@ the run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.qdiscs import SKB_BYTES
@@ -42,6 +43,8 @@ _GUEST_BYTES = 96 * 2**20
 _FLOW_BYTES = 320 * 1024
 _NODE_BYTES = 512 * 1024
 _TRANSIT_BYTES = 1024
+# In the order in which the kernel has them.
+_BUILT_IN = ("reno", "cubic")
 # Headers, and the kernel's structure behind the content of a packet.
 _PIECE_BYTES = 400
 # A client and a server of iperf3, their libraries' own pages and a block each.
@@ -84,6 +87,8 @@ class HostOptions:
     initial_window: int = 10
     # Whether its receivers wait for a second segment before they acknowledge.
     delayed_ack: bool = True
+    # The congestion control of its programs, whose sockets the agent does not make; "": it has none.
+    cc: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,15 @@ class Pipe:
         return min(max(share, _LEAST_UNSENT_PACKETS), _MOST_UNSENT_PACKETS)
 
     def memory_mb(
-        self, *, tcp_flows: int, flows: int, iperf3_flows: int, nodes: int, bottlenecks: int, offered_packets: int
+        self,
+        *,
+        tcp_flows: int,
+        flows: int,
+        iperf3_flows: int,
+        programs_bytes: int,
+        nodes: int,
+        bottlenecks: int,
+        offered_packets: int,
     ) -> int:
         """RAM of a guest, in a few steps so that the runs of a sweep have the same. Unused pages cost nothing."""
         windows = 4 * bottlenecks * self.packets + tcp_flows * self.unsent_packets(tcp_flows)
@@ -133,7 +146,9 @@ class Pipe:
         transit = 2 * bottlenecks * self.packets * _TRANSIT_BYTES
         # A sender of UDP does not heed the path. What fits it is counted already, as frames of the usual size.
         transit += max(offered_packets * self.datagram_bytes - self.packets * SKB_BYTES, 0)
-        processes = flows * _FLOW_BYTES + iperf3_flows * _PROGRAMS_BYTES + nodes * _NODE_BYTES
+        # What programs send lies in the memory of both ends, each byte of it.
+        queued += self.write_bytes + self.read_bytes if programs_bytes else 0
+        processes = programs_bytes + flows * _FLOW_BYTES + iperf3_flows * _PROGRAMS_BYTES + nodes * _NODE_BYTES
         need = _GUEST_BYTES + processes + (queued + transit) * 11 // 10
         return next((step for step in _MEMORY_STEPS_MB if step * 2**20 >= need), -(-need // 2**20))
 
@@ -154,10 +169,19 @@ def largest_window_bytes(mtu: int, mss_bytes: int) -> int:
     return min(LARGEST_WINDOW_BYTES, int(WOKEN_SHARE * MOST_BUFFER_BYTES) // Pipe(0, mtu).skb_bytes * mss_bytes)
 
 
-def kernel_sysctls() -> Sysctls:
-    """Settings that a kernel has only once: no account of all its sockets limits one of them."""
+def kernel_sysctls(controls: Sequence[str] = ()) -> Sysctls:
+    """Settings that a kernel has only once: no account of all its sockets limits one of them.
+
+    `controls` are those that hosts give to their programs, in the order in which their modules are loaded: a host's default is one
+    that the kernel allows to everyone.
+    """
     pages = f"{_ACCOUNT_PAGES} {_ACCOUNT_PAGES} {_ACCOUNT_PAGES}"
-    return (("net/ipv4/tcp_mem", pages), ("net/ipv4/udp_mem", pages))
+    allowed = " ".join(dict.fromkeys([*_BUILT_IN, *controls]))
+    return (
+        ("net/ipv4/tcp_mem", pages),
+        ("net/ipv4/udp_mem", pages),
+        *((("net/ipv4/tcp_allowed_congestion_control", allowed),) if controls else ()),
+    )
 
 
 def router_sysctls() -> Sysctls:
@@ -187,6 +211,7 @@ def end_sysctls(pipe: Pipe, options: HostOptions | None, tcp_flows: int, *, accu
         # The send buffer too; data that is not sent yet has its own limit.
         ("net/ipv4/tcp_wmem", f"4096 {pipe.write_bytes} {pipe.write_bytes}"),
         ("net/ipv4/tcp_notsent_lowat", f"{pipe.unsent_packets(tcp_flows) * pipe.mtu}"),
+        *((("net/ipv4/tcp_congestion_control", options.cc),) if options is not None and options.cc else ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -203,6 +204,8 @@ def _flow_text(run: Run, flow: Flow) -> str:
         return f"udp {format_rate(flow.rate_bps)}{pattern}, {when}"
     if flow.kind == "web":
         return f"web over {control_text(flow.cc, flow.variant)}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
+    if flow.kind == "program":
+        return f"{_programs_text(flow)} over {control_text(flow.cc, flow.variant)}, {when}"
     size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"
     window = (
         ""
@@ -211,6 +214,14 @@ def _flow_text(run: Run, flow: Flow) -> str:
     )
     rate = f", rate {format_rate(flow.options.max_pacing_bps)}" if flow.options.max_pacing_bps else ""
     return f"tcp {control_text(flow.cc, flow.variant)}{size}{rate}, {when}{window}{_sockopts_text(flow)}"
+
+
+def _programs_text(flow: Flow) -> str:
+    if flow.program is None:
+        return "another connection of the programs"
+    server, client = (shlex.join(words) for words in (flow.program.server, flow.program.client))
+    sends = "server" if flow.program.server_sends else "client"
+    return f"programs, data of the {sends}: `{server}` and `{client}`"
 
 
 def _sockopts_text(flow: Flow) -> str:

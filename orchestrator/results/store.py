@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.results.staging import Staging
     from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
-# iperf3's own output is kept with the traces.
-_OF_A_PROGRAM = re.compile(r"iperf3/[A-Za-z0-9_-][A-Za-z0-9._-]*")
+# The output of programs is kept with the traces.
+_OF_A_PROGRAM = re.compile(r"(?:iperf3|programs)/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Two ids are enough to notice that a beginning is ambiguous.
 _AMBIGUOUS = 2
 _CATALOGUE = "catalogue.sqlite"

@@ -26,6 +26,7 @@ PARTS: tuple[tuple[str, type[path_model.Part]], ...] = (
     ("links", path_model.Link),
     ("flows", model.Flow),
     *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),
+    ("flows.command", model.Command),
     ("nodes", model.Node),
     ("schedule", model.Change),
     ("schedule.flows", model.FlowSettings),

@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from longhaul.orchestrator.modules.content import is_reference, is_repository
 from longhaul.orchestrator.spec.fields import REFUSED
-from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode
+from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode, with_whole_folder
 from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
@@ -151,6 +151,10 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
     """The user code in an experiment that may not run here; a change or a sweep can introduce it too."""
     if own_code.reads_files:
         return
+    for position, flow in enumerate(experiment.flows):
+        if flow.command is not None:
+            allowed = "allowed: traffic of the lab: programs run where the experiment is a file, `longhaul run` there"
+            yield _problem(document, ("flows", position, "command"), None, allowed)
     if own_topology(experiment.topology):
         allowed = "allowed: a topology of the lab"
         yield _problem(document, ("topology",), experiment.topology, allowed)
@@ -213,6 +217,8 @@ def _with_whole_paths(document: Document) -> Document:
     whole: dict[str, Any] = {}
     if isinstance(listed, list):
         whole["modules"] = [_with_whole_path(document, written) for written in listed]
+    if isinstance(flows := document.data.get("flows"), list):
+        whole["flows"] = [with_whole_folder(flow, document.folder) for flow in flows]
     if isinstance(topology, str) and (own := own_topology(topology)):
         whole["topology"] = f"{(document.folder / own[0]).resolve()}:{own[1]}"
     return replace(document, data=document.data | whole) if whole else document

@@ -11,12 +11,13 @@ Rules between fields are in rules.py, reading and error lines in load.py, number
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
 from longhaul.orchestrator.spec.fields import (
@@ -41,6 +42,7 @@ from longhaul.orchestrator.spec.fields import (
     Switch,
     WindowSize,
     one_of,
+    refuse,
 )
 from longhaul.orchestrator.spec.kernel_versions import KernelName
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Part, Path, PathNumbers
@@ -48,7 +50,10 @@ from longhaul.orchestrator.spec.presets import ERAS, PRESETS
 
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
+# The kind of a flow whose traffic programs make.
+PROGRAM = "program"
 RECOVERIES = ("rack", "dupthresh")
+_LONGEST_WORD = 4096
 
 
 class OnOff(Part):
@@ -84,6 +89,54 @@ TRAFFIC: Mapping[str, Traffic] = {
 }
 
 
+ENDS = ("server", "client")
+
+
+class Command(Part):
+    """Two programs of this machine whose TCP connections are the flow; in the sandbox, in virtual time."""
+
+    server: list[str] = Field(
+        min_length=1,
+        max_length=200,
+        description="the words of the program that listens; it starts before the run, and the client's host name for it is `server`",
+    )
+    client: list[str] = Field(
+        min_length=1,
+        max_length=200,
+        description="the words of the program that connects; it starts at the flow's `start`, and its end is the end of the flow",
+    )
+    sends: one_of(*ENDS) = Field(  # type: ignore[valid-type]
+        "server", description="whose data the flow is: the server's (a download), or the client's (an upload)"
+    )
+    connections: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="connections at once, at most; above 1 each is a flow of its own, named name-1 to name-n",
+    )
+    folder: str | None = Field(
+        None,
+        max_length=400,
+        description="folder of this machine in which both start, relative to this file's; without it, an empty one",
+    )
+    memory: Size = Field("256 MB", description="memory of the guest for both programs and the files that they write")
+
+    @field_validator("server", "client")
+    @classmethod
+    def _words(cls, words: list[str]) -> list[str]:
+        if not words[0] or any("\0" in word or len(word) > _LONGEST_WORD for word in words):
+            raise refuse(f"words of up to {_LONGEST_WORD} letters, the first of which is the program")
+        return words
+
+
+def with_whole_folder(flow: Any, folder: pathlib.Path) -> Any:
+    """A flow as it is written in a file of this folder, with the whole path of the folder of its programs."""
+    command = flow.get("command") if isinstance(flow, dict) else None
+    if not isinstance(command, dict) or not isinstance(command.get("folder"), str):
+        return flow
+    return flow | {"command": command | {"folder": str((folder / command["folder"]).resolve())}}
+
+
 class SocketOption(Part):
     """An option of the sender's sockets, set before it connects, and read back."""
 
@@ -93,7 +146,7 @@ class SocketOption(Part):
 
 
 class Flow(Part):
-    """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`)."""
+    """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`), programs (`command`)."""
 
     model_config = ConfigDict(json_schema_extra={"x-traffic": {name: asdict(one) for name, one in TRAFFIC.items()}})
 
@@ -103,7 +156,7 @@ class Flow(Part):
     )
     cc: str | None = Field(
         None,
-        description="congestion control of the sender; for web flows cubic by default",
+        description="congestion control of the sender; for web flows and programs cubic by default",
         json_schema_extra={"x-catalogue": "modules"},
     )
     variant: Name | None = Field(None, description="a study's name for this congestion control")
@@ -115,6 +168,7 @@ class Flow(Part):
     )
     on_off: OnOff | None = Field(None, description="seeded bursts of UDP")
     web: Web | None = Field(None, description="seeded transfers with pauses")
+    command: Command | None = Field(None, description="programs of this machine that make the traffic")
     count: int = Field(1, ge=0, le=1000, description="identical flows, named name-1 to name-n; 0: none in this run")
     spread: Duration | None = Field(None, description="from the start of one of them to the next")
     start: Duration = Field("0 s", description="when it begins; start_jitter is added")
@@ -157,13 +211,16 @@ class Flow(Part):
 
     @property
     def kind(self) -> str:
-        """tcp, udp or web."""
+        """tcp, udp, web or program."""
+        if self.command is not None:
+            return PROGRAM
         return TRAFFIC[self.traffic[0]].kind if self.traffic else "tcp"
 
     @property
     def names(self) -> list[str]:
         """The names of the flows of this entry."""
-        return [self.name] if self.count == 1 else [f"{self.name}-{number}" for number in range(1, self.count + 1)]
+        number = self.count if self.command is None else self.count * self.command.connections
+        return [self.name] if number == 1 else [f"{self.name}-{place}" for place in range(1, number + 1)]
 
 
 class FlowSettings(Part):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from longhaul.orchestrator.spec.amounts import read_amount
-from longhaul.orchestrator.spec.congestion_controls import CongestionControl
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
 from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
@@ -51,6 +51,15 @@ _TCP_FIELDS = (
     "delayed_ack",
     "rtt",
 )
+# Each has processes in the guest, each of which is a process of this machine too.
+_MOST_PROGRAM_FLOWS = 50
+# Fields that programs decide themselves.
+_OF_PROGRAMS = {
+    "size": "no value: the client decides how much it transfers",
+    "window": "no value: programs set their own windows",
+    "sockopts": "no value: programs set the options of their own sockets",
+    "spread": "no value: a flow of programs is one pair of them",
+}
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
 _KNOB = re.compile(r"/(?:proc|sys)(?:/[\w.+-]{1,64}){1,10}|[a-z]\w{0,63}(?:\.[\w-]{1,64}){1,10}", re.ASCII)
 _KNOB_VALUE = re.compile(r"[ -~]{1,127}")
@@ -60,7 +69,7 @@ _BLACKOUTS = ("loss", "reverse_loss")
 
 def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator[Breach]:
     """Every broken rule, in the order of the fields; without `own_topologies` they are not offered either."""
-    if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
+    if sum(len(flow.names) for flow in experiment.flows) > MOST_FLOWS:
         # Each flow has a name: checking the other rules could take very long.
         yield ("flows",), None, f"more than {MOST_FLOWS} flows in all"
         return
@@ -78,6 +87,8 @@ def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator
         yield ("flows",), None, "at least one with a count above 0"
     if sum(flow.count for flow in experiment.flows if flow.tool == IPERF3) > MOST_IPERF3_FLOWS:
         yield ("flows",), None, f"more than {MOST_IPERF3_FLOWS} flows of iperf3 in all"
+    if sum(flow.command is not None for flow in experiment.flows) > _MOST_PROGRAM_FLOWS:
+        yield ("flows",), None, f"more than {_MOST_PROGRAM_FLOWS} flows with a command in all"
     yield from _knobs(experiment)
     yield from _window(experiment, duration_us)
     yield from _phases(experiment, duration_us)
@@ -162,14 +173,14 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
                 yield (*at, name), None, "only for a TCP flow, this one is UDP"
     elif flow.kind == "tcp" and flow.cc is None:
         *others, last = TRAFFIC
-        yield at, None, f"one of {', '.join(['cc', *others])} and {last} is needed"
+        yield at, None, f"one of {', '.join(['cc', 'command', *others])} and {last} is needed"
     else:
         yield from _control(experiment, flow, at)
     if flow.ect == 1 and flow.kind != "udp" and not _asks_for_ecn(experiment, flow):
         yield (*at, "ect"), flow.ect, "1 only with ecn: on or accurate: without ECN the packets of TCP stay as they are"
     if flow.size is not None and flow.web is not None:
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
-    if flow.tool == IPERF3:
+    if flow.command is not None or flow.tool == IPERF3:
         yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
     yield from _sockopts(flow, at)
     yield from _times(flow, at, duration_us)
@@ -186,7 +197,7 @@ def _sockopts(flow: Flow, at: Location) -> Iterator[Breach]:
         if numbers in seen:
             yield (*at, "sockopts", place), option.name, "each option once"
         seen.add(numbers)
-    if flow.sockopts and flow.tool == IPERF3:
+    if flow.sockopts and flow.tool == IPERF3 and flow.command is None:
         yield (*at, "sockopts"), None, "only with tool lh-flow: iperf3 sets its sockets itself"
 
 
@@ -218,7 +229,49 @@ def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object,
     except ValueError:
         # Reported already, with the known names.
         control = None
-    yield from refusals(flow, control)
+    if flow.command is not None:
+        yield from _refusals_of_programs(experiment, flow, control)
+    else:
+        yield from refusals(flow, control)
+
+
+def _refusals_of_programs(
+    experiment: Experiment, flow: Flow, control: CongestionControl | None
+) -> Iterator[tuple[str, object, str]]:
+    """(field, value, what is allowed) for each field of the flow that does not go together with programs."""
+    assert flow.command is not None
+    for name in flow.traffic:
+        yield name, None, f"command and {name} exclude each other"
+    for name, allowed in _OF_PROGRAMS.items():
+        if getattr(flow, name):
+            yield name, None, f"{allowed} (command)"
+    if flow.count > 1:
+        yield (
+            "count",
+            flow.count,
+            "1 or 0 with command: each pair of programs has ports of its own, so write an entry for each",
+        )
+    if flow.tool != "lh-flow":
+        yield "tool", flow.tool, "no value with command, which names the programs"
+    if control is not None and control.both_ends:
+        allowed = (
+            f"with command, a control of the sender alone: {control.name} takes part in the handshake of both hosts"
+        )
+        yield "cc", flow.cc, allowed
+    if control is not None and pacing_bps(control, flow.params):
+        yield (
+            "params",
+            None,
+            "with command, none that is an option of the socket, as a rate: programs have their own sockets",
+        )
+    if flow.command.folder is not None and not flow.command.folder.startswith("/"):
+        yield "command", flow.command.folder, "an absolute path of the folder, where a sweep names it"
+    if experiment.modules:
+        yield (
+            "command",
+            None,
+            "only without user-supplied `modules`: their guest is confined and sees no files of this machine, so programs would lack theirs",
+        )
 
 
 def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breach]:

@@ -44,7 +44,7 @@ class Step:
 
 def schedule_breaches(experiment: Experiment) -> Iterator[Breach]:
     """Every broken rule of the schedule."""
-    if sum(flow.count for flow in experiment.flows) > MOST_FLOWS:
+    if sum(len(flow.names) for flow in experiment.flows) > MOST_FLOWS:
         # Reported already; checking each of them would take long.
         return
     addressed = _addressed(experiment)
@@ -105,7 +105,9 @@ def _flow(
         yield at, None, allowed_instead(f"no flow has this name; known: {', '.join(known)}", written, addressed)
         return
     flow, _ = addressed[written]
-    if flow.kind != "tcp":
+    if flow.command is not None:
+        yield at, None, "only for a flow without a command: a program has its own sockets"
+    elif flow.kind != "tcp":
         yield at, None, f"only for a TCP flow, this one is {flow.kind}"
     elif flow.stop is not None and parse_duration(flow.stop) <= parse_duration(change.at):
         yield at, None, f"{written} ends at {flow.stop}: a change must come before that"

@@ -50,6 +50,11 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("tcptrace", "tcptrace"),
         ("flent", "flent"),
         ("iperf", "iperf"),
+        ("curl", "curl"),
+        ("socat", "socat"),
+        ("rsync", "rsync"),
+        ("ssh", "openssh-client"),
+        ("sshd", "openssh-server"),
     ),
     "check": (("sparse", "sparse"), ("perl", "perl"), ("man", "man-db")),
     "stock": (

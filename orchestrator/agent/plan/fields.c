@@ -202,3 +202,12 @@ void fields_read(const struct json *object, const struct field *fields, size_t c
 			fields_read_one(member, &fields[i], place);
 	}
 }
+
+char **fields_texts(const struct json *list)
+{
+	char **texts = need_memory(fields_expect(list, JSON_LIST)->count + 1, sizeof(*texts));
+
+	for (EACH(item, list))
+		texts[item->index] = strdup(fields_expect(item, JSON_TEXT)->text);
+	return texts;
+}

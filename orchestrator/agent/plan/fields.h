@@ -75,4 +75,7 @@ _Noreturn void fields_refuse(const struct json *value, const char *what, ...)
 /* The value if it has that type, else refused. */
 const struct json *fields_expect(const struct json *value, enum json_type type);
 
+/* A list of texts as exec takes it: NULL is the last. */
+char **fields_texts(const struct json *list);
+
 #endif

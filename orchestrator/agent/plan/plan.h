@@ -170,7 +170,7 @@ struct module {
 	bool builtin; /* part of the kernel: no file, parameters through /sys/module */
 };
 
-enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_IPERF3 };
+enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_PROGRAM, FLOW_IPERF3 };
 
 /* What happened to a flow; its threads write it under traffic_lock (traffic/flow.h). */
 struct flow_counters {
@@ -189,6 +189,25 @@ struct flow_counters {
 	/* iperf3 */
 	uint64_t bytes_given;	  /* by the program to its socket */
 	uint64_t bytes_under_way; /* of those, not acknowledged then */
+	/* program */
+	uint64_t delivered;	 /* packets that were acknowledged */
+	uint64_t bytes_backward; /* against the direction that is measured */
+	uint64_t bytes_unseen;	 /* sent when the probe sees no ACK */
+	struct port_pair *ports; /* of its connections, as far as they are listed */
+	size_t port_count;
+};
+
+struct port_pair {
+	uint16_t sender, receiver;
+};
+
+/* What runs at the two ends of a flow of a program, and as how many flows its connections count. */
+struct programs {
+	char **server, **client;
+	const char *folder; /* where both start; NULL: an empty one */
+	bool server_sends;
+	uint32_t connections;
+	struct in_addr server_address, client_address;
 };
 
 /* A socket option of a sender, as its user asks for it. */
@@ -217,8 +236,9 @@ struct flow {
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
 	uint64_t mean_bytes, think_us; /* web */
 	uint32_t shape_milli;
-	uint16_t client_port; /* iperf3: the data connection's source port */
-	uint32_t block_bytes; /* iperf3: written at once */
+	uint16_t client_port;	  /* iperf3: the data connection's source port */
+	uint32_t block_bytes;	  /* iperf3: written at once */
+	struct programs *program; /* program; NULL for its second connection and so on */
 
 	struct flow_counters *counters;
 	struct traffic *traffic; /* its sockets (traffic/flow.h) */

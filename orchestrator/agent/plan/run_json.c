@@ -318,15 +318,45 @@ static void read_modules(struct plan *plan, const struct json *list)
 	}
 }
 
+static struct programs *read_programs(const struct json *object)
+{
+	struct reading {
+		struct programs program;
+		const struct json *server, *client;
+	} reading = {0};
+	static const struct field fields[] = {
+		NEED("server", struct reading, server, FIELD_VALUE),
+		NEED("client", struct reading, client, FIELD_VALUE),
+		MAYBE("folder", struct reading, program.folder, FIELD_TEXT, 0),
+		NEED("server_sends", struct reading, program.server_sends, FIELD_BOOL),
+		NEED("connections", struct reading, program.connections, FIELD_U32),
+		NEED("server_address", struct reading, program.server_address, FIELD_IPV4),
+		NEED("client_address", struct reading, program.client_address, FIELD_IPV4),
+	};
+	struct programs *program = need_memory(1, sizeof(*program));
+
+	fields_read(object, fields, COUNT(fields), &reading);
+	*program = reading.program;
+	program->server = fields_texts(reading.server);
+	program->client = fields_texts(reading.client);
+	if (!*program->server || !*program->client || !program->connections)
+		fields_refuse(object, "a program has words, and at least one connection");
+	return program;
+}
+
 static void read_flow(struct plan *plan, const struct json *item, struct flow *flow)
 {
 	struct reading {
 		struct flow flow;
 		const char *kind, *tool;
-		const struct json *from, *to, *options, *on_off;
+		const struct json *from, *to, *options, *on_off, *program;
 	} reading = {0};
 	static const char *const kinds[] = {
-		[FLOW_TCP] = "tcp", [FLOW_UDP] = "udp", [FLOW_WEB] = "web"};
+		[FLOW_TCP] = "tcp",
+		[FLOW_UDP] = "udp",
+		[FLOW_WEB] = "web",
+		[FLOW_PROGRAM] = "program",
+	};
 	static const struct field fields[] = {
 		NEED("id", struct reading, flow.id, FIELD_U32),
 		NEED("name", struct reading, flow.name, FIELD_TEXT),
@@ -353,6 +383,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("tool", struct reading, tool, FIELD_TEXT, 0),
 		MAYBE("client_port", struct reading, flow.client_port, FIELD_U16, 0),
 		MAYBE("block_bytes", struct reading, flow.block_bytes, FIELD_U32, 0),
+		MAYBE("program", struct reading, program, FIELD_VALUE, 0),
+		IGNORE("first"),
 	};
 	static const struct field option_fields[] = {
 		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
@@ -372,7 +404,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 	while (kind < COUNT(kinds) && strcmp(reading.kind, kinds[kind]))
 		kind++;
 	if (kind == COUNT(kinds))
-		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web",
+		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web, program",
 			      reading.kind);
 	flow->kind = (enum flow_kind)kind;
 	if (reading.tool && strcmp(reading.tool, "iperf3"))
@@ -387,6 +419,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_read(reading.options, option_fields, COUNT(option_fields), flow);
 	if (reading.options && json_member(reading.options, "sockopts"))
 		read_sockopts(flow, json_member(reading.options, "sockopts"));
+	if (reading.program)
+		flow->program = read_programs(reading.program);
 	if (reading.on_off)
 		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
 	if (flow->id != item->index || flow->id > 0x7fff)

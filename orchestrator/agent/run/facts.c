@@ -17,6 +17,7 @@
 #include "system/version.h"
 #include "traffic/governor.h"
 #include "traffic/iperf3_report.h"
+#include "traffic/programs.h"
 
 #define PATH "facts.json"
 
@@ -275,6 +276,8 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	writer_text(writer, "error", *counters->error ? counters->error : NULL);
 	if (flow->kind == FLOW_IPERF3)
 		iperf3_write_report(writer, flow);
+	if (flow->kind == FLOW_PROGRAM)
+		program_write(writer, flow);
 	writer_end(writer);
 }
 

@@ -25,6 +25,9 @@ struct traffic {
 	pid_t server;
 	bool run_over;	  /* its counters have been read */
 	bool client_over; /* it has reported its counts */
+	/* program */
+	pid_t client;
+	int gate; /* the client waits for its other end to close */
 };
 
 extern pthread_mutex_t traffic_lock;

@@ -12,6 +12,7 @@
 #include "traffic/flow.h"
 #include "traffic/iperf3_client.h"
 #include "traffic/iperf3_server.h"
+#include "traffic/programs.h"
 #include "traffic/tcp.h"
 #include "traffic/udp.h"
 #include "traffic/web.h"
@@ -30,6 +31,7 @@ static const struct {
 	[FLOW_UDP] = {udp_prepare_receiver, udp_prepare_sender, udp_receive_thread, udp_send_thread,
 		      udp_count},
 	[FLOW_WEB] = {tcp_prepare_receiver, NULL, tcp_receive_thread, web_send_thread, tcp_count},
+	[FLOW_PROGRAM] = {NULL, NULL, program_await_thread, program_run_thread, program_count},
 	[FLOW_IPERF3] = {NULL, NULL, iperf3_receive_thread, iperf3_send_thread, tcp_count},
 };
 
@@ -77,6 +79,7 @@ void flows_prepare(struct plan *plan)
 	for (size_t i = 0; i < plan->flow_count; i++)
 		if (plan->flows[i].kind == FLOW_IPERF3)
 			iperf3_prepare(&plan->flows[i]);
+	programs_prepare(plan);
 }
 
 /*

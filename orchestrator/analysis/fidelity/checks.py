@@ -17,6 +17,7 @@ from longhaul.orchestrator.analysis.fidelity.devices import judge_devices, liste
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
 from longhaul.orchestrator.analysis.fidelity.l4s import judge_l4s
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
+from longhaul.orchestrator.analysis.fidelity.programs import judge_programs
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
@@ -79,6 +80,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *(Check(*verdict) for verdict in judge_senders(run, trace, facts)),
         *(Check(*verdict) for verdict in judge_l4s(run, trace, facts)),
         *_iperf3(run, facts),
+        *(Check(*verdict) for verdict in judge_programs(run, facts)),
     ]
 
 
@@ -222,7 +224,7 @@ def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
     for flow in run.flows:
         acks = of_flow(trace.acks, flow.id)
         measured = acks["rtt_us"][acks["rtt_us"] > 0]
-        if flow.kind != "tcp" or not len(measured):
+        if flow.kind not in ("tcp", "program") or not len(measured):
             continue
         base_us, jitter_us = _path_rtt_us(run, flow)
         early_us = max(base_us * _RTT_TOLERANCE, _RTT_GRACE_US["virtual"])
@@ -231,7 +233,12 @@ def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
         ok = least >= base_us - jitter_us - early_us
         # iperf3 negotiates on another connection before it opens the one for data.
         begun_us = flow.start_us if flow.tool != IPERF3 else connected_us[flow.id] - base_us - jitter_us
-        if acks["retrans"][0] == 0 and not is_wireless(run) and _queue_empty(run, trace, begun_us, base_us + jitter_us):
+        if (
+            flow.kind == "tcp"
+            and acks["retrans"][0] == 0
+            and not is_wireless(run)
+            and _queue_empty(run, trace, begun_us, base_us + jitter_us)
+        ):
             # The handshake met no queue: at most it waited for one frame before it and for its own transmission.
             ok &= least <= base_us + jitter_us + tolerance_us + _frames_us(run, 2)
         yield Check("base RTT", ok, f"{flow.name}: least {least} us, path {base_us:.0f} us")

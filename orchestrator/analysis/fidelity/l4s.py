@@ -41,7 +41,8 @@ def judge_l4s(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
         yield "two queues", *_judge_counts(run, link, left[link.id], facts, lone=len(links) == 1 and _only_mark(run))
     for flow, fact in zip(run.flows, facts["flows"], strict=True):
         passed = [link for link in links if link.dev in flow.forward]
-        if not passed or spoiled:
+        # Programs choose their ports themselves, and a plan cannot name their packets by them.
+        if not passed or spoiled or flow.kind == "program":
             continue
         last = max(passed, key=lambda link: flow.forward.index(link.dev))
         packets = left[last.id][left[last.id]["destination_port"] == flow.port]

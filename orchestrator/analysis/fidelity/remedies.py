@@ -102,6 +102,7 @@ REMEDIES: Mapping[str, Remedy] = {
     "ECT as asked": _no_field,
     "marks": _no_field,
     "iperf3 agrees": _iperf3,
+    "bytes of programs": _no_field,
     "not limited by buffers": _buffers,
     "limits have names": _unnamed,
     # On real hosts.

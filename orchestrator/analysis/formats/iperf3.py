@@ -27,9 +27,9 @@ _KEPT = {"omitted": False}
 
 
 def iperf3_files(run: Run, document: RunDocument, source: ColumnSource) -> Iterator[tuple[str, bytes]]:
-    """A file for each flow; a web user's connections follow one another, which iperf3 does not do."""
+    """A file for each flow; connections of a web user and of programs follow one another, which those of iperf3 do not."""
     for flow in run.flows:
-        if flow.kind != "web":
+        if flow.kind not in ("web", "program"):
             yield (
                 f"{flow.name}.json",
                 (json.dumps(_iperf3_document(run, document, flow, source), indent=1) + "\n").encode(),

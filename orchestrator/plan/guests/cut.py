@@ -20,6 +20,7 @@ from longhaul.orchestrator.plan.qdiscs import LINK
 from longhaul.orchestrator.plan.run import DeviceChange, End, Node, Qdisc, Run, Wire
 from longhaul.orchestrator.plan.traffic.estimate import expected_traffic
 from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.spec.model import PROGRAM
 from longhaul.orchestrator.system.errors import PlanError
 
 # A part waits for another one every quarter of the least delay: lock step would add up the differences of every window.
@@ -157,6 +158,8 @@ def try_cut(run: Run, parts: int) -> Cut | str:
     """The run in so many parts, or the reason why it cannot be cut so."""
     if any(flow.tool == IPERF3 for flow in run.flows):
         return "iperf3 has both its programs in one guest"
+    if any(flow.kind == PROGRAM for flow in run.flows):
+        return "a flow with a command has both its programs in one guest"
     lanes = _Lanes(run)
     hosts = [name for name in lanes.senders if lanes.may_leave(name)]
     if tied := [node.name for node in run.nodes if node.kernel and node.name not in hosts]:

@@ -161,7 +161,7 @@ def _groups(run: Run) -> list[_Group]:
     without_sack = {node.name for node in run.nodes if _NO_SACK in node.sysctls}
     found: dict[tuple[object, ...], _Group] = {}
     for flow in run.flows:
-        if flow.kind != "tcp":
+        if flow.kind not in ("tcp", "program"):
             continue
         stop_us = min(run.duration_us, run.duration_us if flow.stop_us is None else flow.stop_us)
         options = flow.options
