@@ -187,9 +187,14 @@ def _numbers(run: Run) -> Iterator[str]:
         phases = (f"{one.name} {format_duration(one.begin_us)} to {format_duration(one.end_us)}" for one in run.phases)
         yield f"  phases           {', '.join(phases)}"
     yield f"  packets          {packets_per_second(run):.0f} a second, {data_packets(run)} at most"
-    yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time, {memory_estimate_mb(run):.0f} MB of a guest of {run.memory_mb} MB, kernel {run.kernel}"
+    yield f"  cost             about {_seconds(wall_estimate_s(run))} of wall time{_unknown(run)}, {memory_estimate_mb(run):.0f} MB of a guest of {run.memory_mb} MB, kernel {run.kernel}"
     if run.parts is not None:
         yield f"  parts            {_parts_text(run, run.parts)}"
+
+
+def _unknown(run: Run) -> str:
+    """What a cost does not contain."""
+    return " and what its programs compute" if any(flow.program is not None for flow in run.flows) else ""
 
 
 def _flow_text(run: Run, flow: Flow) -> str:

@@ -75,6 +75,10 @@ PROGRAMS: list[tuple[dict[str, Any], list[str]]] = [
     ({"path": {"bandwidth": "10 Mbit/s", "rtt": "/etc/passwd"}}, []),
     ({"flows": [{"name": "one", "cc": "../../etc/passwd"}]}, []),
     ({"flows": [{"name": "one", "cc": "cubic", "tool": "/bin/sh"}]}, []),
+    ({"flows": [{"name": "one", "command": {"server": ["sh"], "client": ["cat", "/etc/passwd"]}}]}, []),
+    ({"flows": [{"name": "one", "command": {"server": ["sh"], "client": ["sh"], "folder": "/etc"}}]}, []),
+    ({}, ["flows.one.command={server: [sh], client: [sh]}"]),
+    ({"sweep": [{"flows.one.command": {"server": ["sh"], "client": ["sh"]}}]}, []),
     ({"experiment": "../../x"}, []),
     ({"kernel": "../../boot"}, []),
 ]
@@ -106,7 +110,12 @@ def _check_refusal(answer: httpx.Response, fields: dict[str, Any], service: Serv
 
 @pytest.mark.parametrize(
     "change",
-    ["topology=/etc/lab.py:Lab", "modules=[/etc]", "sweep=[{modules: [/etc]}]"],
+    [
+        "topology=/etc/lab.py:Lab",
+        "modules=[/etc]",
+        "sweep=[{modules: [/etc]}]",
+        "flows.app.command={server: [sh], client: [sh]}",
+    ],
 )
 def test_no_change_of_a_shipped_experiment_names_a_program_or_a_file(change: str, admin: httpx.Client) -> None:
     answer = admin.post(f"{ROOT}/plans", json={"shipped": "quick", "set": [change]})

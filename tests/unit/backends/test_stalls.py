@@ -119,7 +119,7 @@ def busy() -> Iterator[int]:
 def followed(family: Family, tmp_path: Path) -> GuardReport:
     """The result of following it, with a limit of a second and no growing trace."""
     settings = cast("Settings", SimpleNamespace(stall_limit_s=_LIMIT_S, wall_limit_s=60))
-    run = cast("Run", SimpleNamespace(experiment="x", clock="virtual"))
+    run = cast("Run", SimpleNamespace(experiment="x", clock="virtual", flows=()))
     family.directory = tmp_path
     try:
         return follow(run, tmp_path / "trace.bin", cast("Guard", family), settings, lambda virtual_ns: None)
