@@ -53,8 +53,9 @@ SAME_FORMULAS = dict.fromkeys(
         "6f204bd04afa",
         "bdf161e1db69",
         "22ce21b1a038",
+        "897393ced42e",
     ),
-    "897393ced42e",
+    "8dd13e60b14f",
 )
 
 

@@ -9,6 +9,7 @@ from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.qdiscs import CLSACT, DELAYS, DUALPI2, ECT1, marks
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
+from longhaul.orchestrator.plan.traffic.programs import programs_note
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_DUPTHRESH, WIDE_KERNELS
 from longhaul.orchestrator.spec.model import Experiment
@@ -38,7 +39,8 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _controls(experiment)
     yield from _unbuilt(run, experiment)
     yield from _fragments(run)
-    yield from _programs(run)
+    if note := programs_note([flow.name for flow in run.flows if flow.program is not None]):
+        yield note
     if run.clock == "real":
         yield f"in real time connections are sampled every {format_duration(run.trace.ack_us)}, not at every ACK: round trips are smoothed, and it is unknown which flow lost a packet"
     if run.meaning.rtt_us < _LEAST_RTT_US:
@@ -57,12 +59,6 @@ def _unbuilt(run: Run, experiment: Experiment) -> Iterator[str]:
         control = experiment.control(name)
         if control.problem:
             yield f"{name} of `modules` does not build for {run.kernel}: {control.problem}"
-
-
-def _programs(run: Run) -> Iterator[str]:
-    names = [flow.name for flow in run.flows if flow.program is not None]
-    if names:
-        yield f"computing takes no virtual time: the programs of {', '.join(names)} are as fast as a processor without limits, and only what they wait for and the path take time"
 
 
 def slow_start_us(run: Run) -> int:

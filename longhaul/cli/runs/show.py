@@ -37,6 +37,8 @@ def show(options: ShowOptions) -> None:
     """Show a kept run: summary, chart, fidelity, or its moments."""
     from longhaul.cli.terminal.output import show_run
     from longhaul.laboratory.kept_runs import kept_run
+    from longhaul.orchestrator.plan.traffic.programs import programs_note
+    from longhaul.orchestrator.spec.model import PROGRAM
 
     run = kept_run(options.run, thorough=True)
     if options.moments:
@@ -51,6 +53,7 @@ def show(options: ShowOptions) -> None:
         notes.append(
             f"made by programs other than today's ({'; '.join(others)}); `longhaul rerun --original` uses those"
         )
+    notes += filter(None, [programs_note([flow["name"] for flow in run["flows"] if flow["kind"] == PROGRAM])])
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
 

@@ -30,11 +30,12 @@ _Values = Sequence[float | None]
 
 def flent_files(run: Run, document: RunDocument, source: ColumnSource) -> Iterator[tuple[str, bytes]]:
     """One file for the run; flows of UDP and web users are not in it, as flent's test has none."""
-    flows = [flow for flow in run.flows if flow.kind == "tcp"]
+    flows = [flow for flow in run.flows if flow.kind in ("tcp", "program")]
     edges_s = bins_s(0.0, run.duration_us / 1e6, _STEP_S)
     uploads = [_upload(run, flow, source, edges_s) for flow in flows]
     results: dict[str, _Values] = {f"TCP upload::{number}": values for number, values in enumerate(uploads, 1)}
-    totals = [[value for value in column if value is not None] for column in zip(*uploads, strict=True)]
+    steps = zip(*uploads, strict=True) if uploads else [()] * (len(edges_s) - 1)
+    totals = [[value for value in step if value is not None] for step in steps]
     results["TCP upload sum"] = [sum(values) if values else None for values in totals]
     results["TCP upload avg"] = [sum(values) / len(values) if values else None for values in totals]
     results[_PING] = _round_trips(run, flows, source, edges_s)

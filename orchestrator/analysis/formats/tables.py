@@ -11,6 +11,7 @@ from longhaul.orchestrator.analysis.formats.qlog import qlog_files
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.files import output_folder
 from longhaul.orchestrator.trace.records import ColumnSource
 
@@ -28,4 +29,7 @@ def write_formats(store: Store, run_id: str, to: str, folder: Path) -> list[Path
         for name, content in FORMATS[to](store.planned(run_id), store.get(run_id), store.columns(run_id)):
             (folder / name).write_bytes(content)
             written.append(folder / name)
+        if not written:
+            what = f"it has no flow that {to} can show: connections of web users and of programs follow one another"
+            raise ResultsError("exporting run", run_id, what, "--to csv has the records of all flows")
     return written

@@ -21,8 +21,10 @@ from longhaul.orchestrator.analysis.report.html_shell import asset, html_page
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.plan.traffic.programs import programs_note
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.preview.flow_text import NO_ANSWER, control_text, unanswered
+from longhaul.orchestrator.spec.model import PROGRAM
 from longhaul.orchestrator.system.extras import is_installed
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
 from longhaul.orchestrator.trace.records import Trace
@@ -124,6 +126,7 @@ def _section(
         _static_figure(figure, run) if figure else "",
         _distributions(shares, run) if shares else "",
         _flow_table(document),
+        _programs(document),
         _bottleneck_table(document),
         _expectations(document),
         _fidelity(document),
@@ -188,6 +191,11 @@ def _flow_table(document: RunDocument) -> str:
             ]
         )
     return _table("Flows, in the part of the measured window in which each was active", head, rows)
+
+
+def _programs(document: RunDocument) -> str:
+    note = programs_note([flow["name"] for flow in document["flows"] if flow["kind"] == PROGRAM])
+    return f'<p class="facts">Note: {escape(note)}.</p>' if note else ""
 
 
 def _bottleneck_table(document: RunDocument) -> str:

@@ -6,7 +6,7 @@ the programs, the others its number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.plan.meaning import Programs
@@ -58,13 +58,20 @@ def _programs(written: WrittenFlow, flow: Flow, addresses: Mapping[str, str]) ->
 def controls_of_programs(experiment: Experiment) -> list[str]:
     """The congestion controls of programs, in the order in which all flows name theirs."""
     named = dict.fromkeys(experiment.control(flow.cc).name for flow in experiment.flows if flow.kind != "udp")
-    used = {experiment.control(flow.cc).name for flow in experiment.flows if flow.command is not None}
+    used = {experiment.control(flow.cc).name for flow in experiment.flows if flow.command is not None and flow.count}
     return [name for name in named if name in used]
 
 
 def programs_bytes(experiment: Experiment) -> int:
     """The memory of the guest that its programs may use."""
     return sum(parse_size(flow.command.memory) for flow in experiment.flows if flow.command is not None and flow.count)
+
+
+def programs_note(names: Sequence[str]) -> str:
+    """What a reader must know of the flows of programs with these names; "" without any."""
+    if not names:
+        return ""
+    return f"computing takes no virtual time: the programs of {', '.join(names)} are as fast as a processor without limits, and only what they wait for and the path take time"
 
 
 def refuse_programs(experiment: Experiment, venue: Venue) -> None:

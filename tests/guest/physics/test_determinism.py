@@ -99,12 +99,17 @@ def unprivileged_place(kernel_caches: Path) -> Iterator[Path]:
 def test_another_user_gets_the_same_trace(pipeline: Pipeline, unprivileged_place: Path) -> None:
     plan = noisy("bbr", 1)
     mine = traces(pipeline, plan, 1)
+    assert traces_of_another_user(plan, unprivileged_place) == mine
+
+
+def traces_of_another_user(plan: Plan, place: Path) -> set[str]:
+    """The trace of a run of an unprivileged user."""
     # A fork, since that user may not be able to read the interpreter; all needed modules are loaded by now.
-    child = get_context("fork").Process(target=_run_unprivileged, args=(plan, unprivileged_place))
+    child = get_context("fork").Process(target=_run_unprivileged, args=(plan, place))
     child.start()
     child.join()
     assert child.exitcode == 0
-    assert set(json.loads((unprivileged_place / "traces.json").read_text())) == mine
+    return set(json.loads((place / "traces.json").read_text()))
 
 
 def _run_unprivileged(plan: Plan, place: Path) -> None:

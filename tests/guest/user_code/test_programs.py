@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from longhaul.orchestrator.analysis.formats.tables import write_formats
 from longhaul.orchestrator.analysis.series import of_flow
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
-from longhaul.orchestrator.system.errors import BackendUnavailable
-from tests.guest.physics.test_determinism import traces
+from longhaul.orchestrator.system.errors import BackendUnavailable, ResultsError
+from tests.guest.physics.test_determinism import traces, traces_of_another_user
+from tests.guest.physics.test_determinism import unprivileged_place as unprivileged_place
 from tests.support.guests import Runner, experiment
 
 # A path of 10 Mbit/s whose queue holds all that a file has.
@@ -80,6 +82,8 @@ def test_a_download_takes_the_time_of_its_line(finish: Runner, folder: Path) -> 
     done = finish(path=PATH, flows=[flow(WEB, GET, folder=str(folder))], duration="10 s")
     # The handshake, and the request with its answer.
     check_transfer(done.document, done.facts["flows"][0], 2)
+    (check,) = [one["text"] for one in done.document["fidelity"]["checks"] if one["name"] == "bytes of programs"]
+    assert "computing took no virtual time" in check
     assert done.facts["flows"][0]["cc"] == "cubic"
     assert done.facts["flows"][0]["connections"] == 1
 
@@ -143,6 +147,16 @@ def test_two_flows_of_programs_have_their_own_controls(finish: Runner, folder: P
     ]
     done = finish(path=PATH | {"buffer": "1 BDP"}, flows=flows, duration="40 s")
     assert [fact["cc"] for fact in done.facts["flows"]] == ["bbr", "vegas", "reno"]
+
+
+def test_a_run_is_exported_as_far_as_a_format_can_show_it(
+    finish: Runner, pipeline: Pipeline, folder: Path, tmp_path: Path
+) -> None:
+    run = finish(path=PATH, flows=[flow(WEB, GET, folder=str(folder))], duration="10 s").document["run"]
+    assert len(write_formats(pipeline.store, run, "flent", tmp_path / "flent")) == 1
+    for to in ("qlog", "iperf3"):
+        with pytest.raises(ResultsError, match=f"no flow that {to} can show"):
+            write_formats(pipeline.store, run, to, tmp_path / to)
 
 
 def test_losses_are_those_of_the_flow(finish: Runner, folder: Path) -> None:
@@ -224,3 +238,10 @@ def test_the_log_of_a_failed_run_has_what_programs_printed(pipeline: Pipeline) -
     log = (pipeline.store.home / "logs" / f"{document['run']}.txt").read_text()
     assert "first" in log
     assert "second" in log
+
+
+def test_another_user_gets_the_same_trace(pipeline: Pipeline, unprivileged_place: Path) -> None:
+    serve = ["sh", "-c", "head -c 300000 /dev/zero > file && exec python3 -m http.server 8000"]
+    plan = compile_plan(experiment(path=PATH, flows=[flow(serve, GET)], duration="3 s"))
+    mine = traces(pipeline, plan, 1)
+    assert traces_of_another_user(plan, unprivileged_place) == mine
