@@ -20,11 +20,12 @@ from typing import BinaryIO
 
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.deaths import name_death
-from longhaul.orchestrator.backends.guest import Guests, make_root, place
+from longhaul.orchestrator.backends.guest import TRACE, Guests, make_root, place
 from longhaul.orchestrator.backends.guest_watch import check_status, read_status
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
 from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program
+from longhaul.orchestrator.backends.script_progress import ScriptProgress
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
@@ -50,7 +51,9 @@ def run_script(
     guests = Guests(settings, "mininet")
     guest = make_root(directory)
     modules = guests.congestion_controls(kernel)
-    for module in modules:
+    if virtual:
+        modules.append(guests.module("lh_clock", kernel))
+    for module in [*modules, guests.module("lh_tcpprobe", kernel)]:
         place(module, guest / "modules" / module.name)
     folder = Path.cwd()
     # A link to a folder below /tmp leads nowhere in the guest, where that is empty: the folder itself is named.
@@ -71,7 +74,10 @@ def run_script(
             guarding=FILES.guarding,
         )
         try:
-            report = _follow_output(guard, directory)
+            watch = None
+            if virtual:
+                watch = ScriptProgress(arguments[0], directory / TRACE, guard, settings.stall_limit_s)
+            report = _follow_output(guard, directory, watch)
         finally:
             guard.close()
     return _exit_code(" ".join(arguments), directory, report)
@@ -117,7 +123,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
     return _exit_code(run.experiment, directory, report)
 
 
-def _follow_output(guard: Guard, directory: Path) -> GuardReport:
+def _follow_output(guard: Guard, directory: Path, watch: ScriptProgress | None) -> GuardReport:
     with contextlib.ExitStack() as files:
         pairs = []
         for name, sink in (("output.txt", sys.stdout.buffer), ("errors.txt", sys.stderr.buffer)):
@@ -126,15 +132,19 @@ def _follow_output(guard: Guard, directory: Path) -> GuardReport:
         report = None
         while report is None:
             report = guard.wait(_LOOK_EVERY_S)
-            for source, sink in pairs:
-                _copy_output(source, sink)
+            printed = [_copy_output(source, sink) for source, sink in pairs]
+            if watch and report is None:
+                watch.check(printed=any(printed))
     return report
 
 
-def _copy_output(source: BinaryIO, sink: BinaryIO) -> None:
-    if text := source.read():
+def _copy_output(source: BinaryIO, sink: BinaryIO) -> bool:
+    """Whether there was any."""
+    text = source.read()
+    if text:
         sink.write(text)
         sink.flush()
+    return bool(text)
 
 
 def _relay_terminal(guard: Guard, terminal_fd: int) -> GuardReport:

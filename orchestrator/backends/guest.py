@@ -241,6 +241,10 @@ class Guests:
         folders = (self.settings.kernel(kernel) / "modules", self.settings.modules(kernel))
         return sorted({file.name: file for folder in folders for file in folder.glob("tcp_*.ko")}.values())
 
+    def module(self, name: str, kernel: str) -> Path:
+        """A module of the project that scripts use, and no run."""
+        return self.settings.modules(kernel) / f"{name}.ko"
+
     def collect(self, run: Run, directory: Path, report: GuardReport, fence: Fence | None) -> None:
         """Take the results out of the root of a guest that has ended; raise the error of a bad end."""
         guest = directory / "guest"

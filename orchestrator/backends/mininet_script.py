@@ -4,7 +4,7 @@
 
 The script runs as it is. Guests have no Open vSwitch, so a switch is a Linux bridge and needs no controller, whichever of Mininet's
 switches and local controllers the script names. What has no meaning in a guest is refused by name: a remote controller, a share of a
-processor, rules of Open vSwitch, Python 2. `modprobe` finds the congestion controls, which are loaded already.
+processor, rules of Open vSwitch, Python 2. `modprobe` finds the congestion controls, which are loaded already, and loads tcp_probe.
 """
 
 from __future__ import annotations
@@ -40,13 +40,32 @@ _PYTHON_2 = re.compile(
 # In memory; the programs of the nodes find it before the system's.
 _PROGRAMS = Path("/run/longhaul-programs")
 _MODPROBE = """#!/bin/sh
-# The congestion controls of the kernel and of the project are loaded already.
+# The congestion controls of the kernel and of the project are loaded already, tcp_probe is the project's.
+remove= probe= parameters=
+[ "${0##*/}" != rmmod ] || remove=yes
 for word in "$@"; do
 	case $word in
-	tcp_*) grep -qw -- "${word#tcp_}" /proc/sys/net/ipv4/tcp_available_congestion_control && exit 0 ;;
+	-r | --remove) remove=yes ;;
+	tcp_probe) probe=yes ;;
+	tcp_*) [ -z "$remove" ] && grep -qw -- "${word#tcp_}" /proc/sys/net/ipv4/tcp_available_congestion_control && exit 0 ;;
+	*=*) parameters="$parameters $word" ;;
 	esac
 done
-exec /sbin/modprobe "$@"
+[ -z "$probe" ] || exec /usr/bin/python3 "${0%/*}/tcp_probe.py" "$remove" "$parameters"
+exec "/sbin/${0##*/}" "$@"
+"""
+_TCP_PROBE = """
+import ctypes, errno, os, sys
+_, remove, parameters = sys.argv
+libc = ctypes.CDLL(None, use_errno=True)
+FINIT_MODULE, DELETE_MODULE = 313, 176
+if remove:
+    failed = libc.syscall(DELETE_MODULE, b"lh_tcpprobe", os.O_NONBLOCK)
+else:
+    with open("/run/longhaul/modules/lh_tcpprobe.ko", "rb") as file:
+        failed = libc.syscall(FINIT_MODULE, file.fileno(), parameters.encode(), 0)
+if failed and ctypes.get_errno() != errno.EEXIST:
+    sys.exit("tcp_probe: " + os.strerror(ctypes.get_errno()))
 """
 # Mininet's iperf waits with it until a server listens.
 _TELNET = """#!/bin/bash
@@ -209,7 +228,8 @@ def main() -> None:
     script = sys.argv[0]
     _check_language(script)
     _PROGRAMS.mkdir(exist_ok=True)
-    programs = {"modprobe": _MODPROBE} | ({} if shutil.which("telnet") else {"telnet": _TELNET})
+    programs = {"modprobe": _MODPROBE, "rmmod": _MODPROBE, "tcp_probe.py": _TCP_PROBE}
+    programs |= {} if shutil.which("telnet") else {"telnet": _TELNET}
     for name, text in programs.items():
         (_PROGRAMS / name).write_text(text)
         (_PROGRAMS / name).chmod(0o755)

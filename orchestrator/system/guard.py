@@ -80,6 +80,14 @@ class Guard:
         """What the guest computes; None if this machine's kernel does not list the children of processes."""
         return effort_below(self.pid)
 
+    def send(self, number: int) -> None:
+        """Send a signal to the guest's kernel, if this machine's kernel lists the children of processes and it still runs."""
+        with contextlib.suppress(OSError):
+            for child in _children(self.pid):
+                # Its own group's first: the guard also inherits the guest's orphans.
+                if os.getpgid(child) == child:
+                    os.kill(child, number)
+
     def cancel(self) -> None:
         """Ask the guard to end the guest; `wait` returns its report."""
         if self._control >= 0:

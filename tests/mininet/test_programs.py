@@ -56,6 +56,118 @@ def test_fetches_beside_cross_traffic(tmp_path: Path) -> None:
     assert again == first
 
 
+def test_a_transfer_follows_a_link_that_changes(tmp_path: Path) -> None:
+    """20, 5 and 50 Mbit/s, less the headers; the last delay is 1 ms each way."""
+    first, again = (printed("link_change.py", tmp_path, "6") for _ in range(2))
+    rates = [float(match[1]) for line in first if (match := re.fullmatch(r"phase \d: ([\d.]+) Mbit/s", line))]
+    assert all(0.93 < rate / link < 0.97 for rate, link in zip(rates, (20, 5, 50), strict=True))
+    assert "after the first change: htb" in first and "ping: 2.000 ms" in first
+    assert again == first
+
+
+def test_a_long_round_trip_gets_less(tmp_path: Path) -> None:
+    lines = printed("rtt_unfairness.py", tmp_path, "20", "cubic")
+    found = [
+        re.fullmatch(r"cubic (c\d): ([\d.]+) Mbit/s, mean window ([\d.]+) of (\d+) samples", line) for line in lines
+    ]
+    near, far = (match for match in found if match)
+    assert float(near[2]) > 2 * float(far[2])
+    assert 9 < float(near[2]) + float(far[2]) < 10
+    # A sample each half a second.
+    assert near[4] == far[4] == "40" and float(far[3]) > 5
+
+
+def test_policies_of_queues_at_a_router(tmp_path: Path) -> None:
+    first, again = (printed("queue_policies.py", tmp_path, "6") for _ in range(2))
+    shape = r"(\w+) +([\d.]+) Mbit/s, ping ([\d.]+) to ([\d.]+) ms, mean ([\d.]+)"
+    found = {match[1]: match for line in first if (match := re.fullmatch(shape, line))}
+    assert list(found) == ["pfifo", "prio", "fq_codel", "sfq", "red"]
+    assert all(9 < float(match[2]) < 9.7 for match in found.values())
+    # 200 packets of 1.2 ms wait before a ping in the fifo, at most one with a band or a queue of its own.
+    assert float(found["pfifo"][4]) > 150
+    assert all(float(found[name][3]) >= 20 and float(found[name][4]) < 24 for name in ("prio", "fq_codel", "sfq"))
+    assert 24 < float(found["red"][5]) < 60
+    assert "100% packet loss" in first
+    assert again == first
+
+
+def test_windows_of_tcp_probe_are_those_of_ss(tmp_path: Path) -> None:
+    first, again = (printed("tcp_probe.py", tmp_path, "reno", "10") for _ in range(2))
+    assert any(re.fullmatch(r"\d{4} lines from 10.0.0.1 to 10.0.0.2:5001", line) for line in first)
+    assert "40 of 40 windows as in ss" in first
+    # 40 ms of delay both ways and 1.2 ms for a packet; 40 packets more in the queue.
+    (match,) = (match for line in first if (match := re.search(r"round trip (\d+) to (\d+) us", line)))
+    assert 40_000 < int(match[1]) < 60_000 < int(match[2]) < 200_000
+    assert again == first
+
+
+def test_tcp_probe_as_a_module(tmp_path: Path) -> None:
+    (tmp_path / "probe.py").write_text(
+        "import os\n"
+        "def do(words): print(words, os.system(words) >> 8, flush=True)\n"
+        "do('test -e /proc/net/tcpprobe')\n"
+        "do('modprobe tcp_probe bufsize=0')\n"
+        "do('modprobe tcp_probe port=5001 full=1')\n"
+        "do('modprobe tcp_probe')\n"
+        "do('ip netns add other && ip netns exec other test -e /proc/net/tcpprobe')\n"
+        "do('timeout 1 cat /proc/net/tcpprobe')\n"
+        "do('rmmod tcp_probe')\n"
+        "do('test -e /proc/net/tcpprobe')\n"
+    )
+    done = mininet("probe.py", folder=tmp_path)
+    codes = [int(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines()]
+    assert codes == [1, 1, 0, 0, 0, 124, 0, 1]
+    assert done.stderr.splitlines() == ["tcp_probe: Invalid argument"]
+
+
+POLLS = """
+import sys, time
+from mininet.net import Mininet
+from mininet.topo import SingleSwitchTopo
+
+net = Mininet(topo=SingleSwitchTopo(3))
+net.start()
+h1, h2, h3 = net.hosts
+ping = h2.popen("ping -i 0.01 -c 200 10.0.0.3 > /tmp/ping.txt", shell=True)
+start = time.time()
+while time.time() < start + float(sys.argv[1]):
+    pass
+print("%.3f" % (time.time() - start))
+ping.wait()
+print(open("/tmp/ping.txt").read().splitlines()[-2:])
+"""
+
+
+def test_a_program_that_polls_the_clock_is_fast_and_disturbs_no_other(tmp_path: Path) -> None:
+    """Thirty seconds took 117 million looks at the clock; the pings are sent at the same times beside it."""
+    (tmp_path / "polls.py").write_text(POLLS)
+    polling, idle = (mininet("polls.py", seconds, folder=tmp_path).stdout.splitlines() for seconds in ("30", "0"))
+    assert 30 <= float(polling[0]) <= 30.001
+    assert polling[1] == idle[1] and "200 received" in idle[1]
+
+
+@pytest.mark.parametrize(
+    ("loop", "name"),
+    [
+        ("h1.cmd('while :; do :; done')", "bash on h1"),
+        ("h2.cmd('python3 -c \"while True: pass\"')", "python3 on h2"),
+        ("[p for p in iter(h1.popen('sleep 9').poll, 0)]", "python3"),
+    ],
+)
+def test_a_program_that_waits_without_sleeping_is_named(
+    loop: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGHAUL_STALL_LIMIT_S", "2")
+    (tmp_path / "loop.py").write_text(POLLS.partition("ping =")[0] + f"time.sleep(3)\n{loop}\n")
+    done = mininet("loop.py", folder=tmp_path)
+    assert done.returncode == 4
+    sentence = done.stderr.splitlines()[-1]
+    assert sentence.startswith(f"longhaul: running {tmp_path}/loop.py: {name} made no virtual time pass in 2 s"), (
+        sentence
+    )
+    assert "let it sleep where it waits in a loop" in sentence
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
