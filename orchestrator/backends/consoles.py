@@ -25,7 +25,7 @@ from longhaul.orchestrator.backends.guest_watch import check_status, read_status
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
 from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program
-from longhaul.orchestrator.backends.script_progress import ScriptProgress
+from longhaul.orchestrator.backends.stalls import ScriptProgress
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
@@ -35,6 +35,8 @@ from longhaul.orchestrator.system.settings import Settings
 
 # What starts a script in a guest.
 SCRIPT = Path(__file__).resolve().parent / "mininet_script.py"
+# What opens the prompt there.
+PROMPT = SCRIPT.with_name("mininet_prompt.py")
 _MEMORY_MB = 1024
 _LOOK_EVERY_S = 0.05
 _PROMPT = b"mininet> "
@@ -89,11 +91,16 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
     guests = Guests(settings, "mininet")
     guest = make_root(directory)
     guests.furnish_modules(run, guest)
-    for source, name in ((directory / "run.json", "run.json"), (AGENT, "agent"), (NET, NET.name)):
+    for source, name in (
+        (directory / "run.json", "run.json"),
+        (AGENT, "agent"),
+        (NET, NET.name),
+        (PROMPT, PROMPT.name),
+    ):
         place(source, guest / name)
     columns, rows = shutil.get_terminal_size(_COLUMNS_AND_ROWS)
     console = terminal(rows, columns)
-    write_program(guest, [PYTHON, f"{SHARED}/{NET.name}", "live", SHARED, "guest"], console)
+    write_program(guest, [PYTHON, f"{SHARED}/{PROMPT.name}", "live", SHARED, "guest"], console)
     ours, theirs = os.openpty()
     tty.setraw(theirs)
     try:

@@ -46,6 +46,7 @@ CONFINED = {
     "mininet": {
         "topologies",
         "orchestrator/backends/mininet_net.py",
+        "orchestrator/backends/mininet_prompt.py",
         "orchestrator/backends/mininet_script.py",
         "tests/data/mininet",
     },
