@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -200,6 +201,15 @@ def test_a_prompt_reaches_hosts_behind_routers(tmp_path: Path) -> None:
     done = mininet("row.yaml", folder=tmp_path, typed="pingall\nh3 ping -c 1 h1\n")
     assert done.returncode == 0, done.stderr
     assert "*** Results: 0% dropped (20/20 received)" in done.stdout
+
+
+def test_a_script_where_a_guest_has_nothing_is_refused(tmp_path: Path) -> None:
+    with tempfile.NamedTemporaryFile(suffix=".py", dir="/tmp") as script:
+        done = mininet(script.name, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"longhaul: running {script.name}: a guest has an empty /tmp of its own; move the script to a folder"
+    ]
 
 
 @pytest.mark.parametrize(

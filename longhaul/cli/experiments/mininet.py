@@ -17,6 +17,8 @@ from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError
 app = verb_app()
 
 _MN = "/usr/bin/mn"
+# Folders below them are shown.
+_EMPTY_IN_GUESTS = ("/tmp", "/run", "/var/tmp")  # noqa: S108 (names, not files)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def _script(what: str, arguments: Sequence[str], options: MininetOptions) -> int
     script = _MN if what == "mn" else str(Path(what).absolute())
     if not Path(script).is_file():
         raise PlanError("running", what, "the file does not exist", "install mininet" if what == "mn" else "")
+    if (folder := str(Path(script).resolve().parent)) in _EMPTY_IN_GUESTS:
+        raise PlanError("running", what, f"a guest has an empty {folder} of its own", "move the script to a folder")
     settings = load_settings()
     clock, kernel = options.clock or "virtual", options.kernel or "6.12"
     planned = plan(load("quick", set={"kernel": kernel}), backend="mininet", where=options.where, clock=clock)
