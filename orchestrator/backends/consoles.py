@@ -34,7 +34,7 @@ from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 
 # What starts a script in a guest.
-SCRIPT = Path(__file__).resolve().parent / "mininet_script.py"
+SCRIPT = Path(__file__).resolve().parent / "mininet_programs" / "mininet_script.py"
 # What opens the prompt there.
 PROMPT = SCRIPT.with_name("mininet_prompt.py")
 _MEMORY_MB = 1024

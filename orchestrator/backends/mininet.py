@@ -22,7 +22,7 @@ from longhaul.orchestrator.system.errors import BackendUnavailable
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 
-NET = Path(__file__).resolve().parent / "mininet_net.py"
+NET = Path(__file__).resolve().parent / "mininet_programs" / "mininet_net.py"
 
 _MININET = Path("/usr/lib/python3/dist-packages/mininet/net.py")
 _IPERF3 = Path("/usr/bin/iperf3")

@@ -29,7 +29,7 @@ PYTHON = [file for file in TRACKED if file.suffix == ".py" and "tests" not in fi
 CONFINED = {
     "subprocess": {
         "orchestrator/system/process.py",
-        "orchestrator/backends/mininet_net.py",
+        "orchestrator/backends/mininet_programs/mininet_net.py",
         # This module is copied to hosts without the others.
         "playbooks/module_utils/longhaul_host.py",
     },
@@ -39,15 +39,15 @@ CONFINED = {
         # The width of the terminal, before any setting is read.
         "longhaul/cli/root_help.py",
         # A program of its own, in a guest.
-        "orchestrator/backends/mininet_script.py",
+        "orchestrator/backends/mininet_programs/mininet_script.py",
     },
     "sqlalchemy": {"orchestrator/database"},
     "pyarrow": {"longhaul/results/frames.py"},
     "mininet": {
         "topologies",
-        "orchestrator/backends/mininet_net.py",
-        "orchestrator/backends/mininet_prompt.py",
-        "orchestrator/backends/mininet_script.py",
+        "orchestrator/backends/mininet_programs/mininet_net.py",
+        "orchestrator/backends/mininet_programs/mininet_prompt.py",
+        "orchestrator/backends/mininet_programs/mininet_script.py",
         "tests/data/mininet",
     },
     "optuna": {"orchestrator/analysis/search/sampling.py"},
