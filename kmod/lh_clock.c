@@ -16,7 +16,6 @@
  *	runs 345 h1 67 python3	thread, host of Mininet or -, how often it has slept, name
  */
 
-#include <linux/clocksource.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #ifdef LH_HAVE_HRTIMER_BASES
@@ -31,6 +30,8 @@
 #include <linux/tracepoint.h>
 #include <net/net_namespace.h>
 
+#include "kernels_clock.h"
+
 /* arch/um/os-Linux/file.c; its header is private to arch/um. */
 extern int os_write_file(int fd, const void *buf, int len);
 
@@ -40,7 +41,6 @@ extern int os_write_file(int fd, const void *buf, int len);
 #define PART_SHIFT 7
 #define LONGEST_NS (250 * NSEC_PER_USEC)
 #define MANY 1024
-#define KERNELS_RATING 300
 /* No system call begins with this in the register of its result. */
 #define LOOKED 1
 
@@ -147,7 +147,6 @@ static u64 on_read(struct clocksource *ours)
 
 static struct clocksource clock = {
 	.name = "lh_clock",
-	.rating = KERNELS_RATING - 1,
 	.read = on_read,
 	.mask = CLOCKSOURCE_MASK(64),
 	.flags = CLOCK_SOURCE_IS_CONTINUOUS,
@@ -211,30 +210,15 @@ static void match_interrupt(struct tracepoint *point, void *unused)
 
 /* ---- coming and going ---- */
 
-/* Clocks are listed by their ratings: one that would be used after the kernel's is next to it. */
-static int find_kernels_clock(void)
-{
-	struct clocksource *before;
-	int error = clocksource_register_hz(&clock, NSEC_PER_SEC);
-
-	if (error)
-		return error;
-	before = list_prev_entry(&clock, list);
-	if (before->rating == KERNELS_RATING)
-		kernels_clock = before;
-	error = clocksource_unregister(&clock);
-	return kernels_clock ? error : -ENODEV;
-}
-
 static int __init lh_clock_init(void)
 {
 	int error;
 
 	if (time_travel_mode != TT_MODE_INFCPU)
 		return -ENODEV;
-	error = find_kernels_clock();
-	if (error)
-		return error;
+	kernels_clock = find_kernels_clock(&clock);
+	if (!kernels_clock)
+		return -ENODEV;
 	for_each_kernel_tracepoint(match_interrupt, NULL);
 	error = interrupt ? tracepoint_probe_register(interrupt, on_interrupt, NULL) : -ENOENT;
 	if (error)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.queries import query
     from longhaul.laboratory.reproductions import reproduce
     from longhaul.laboratory.searches import search, tune
+    from longhaul.laboratory.shells import Shell, shell
     from longhaul.orchestrator.execution.pipeline import Watcher
     from longhaul.orchestrator.spec.model import Experiment
     from longhaul.orchestrator.system.errors import LonghaulError
@@ -51,6 +52,7 @@ _HOMES = {
     "longhaul.laboratory.queries": ("query",),
     "longhaul.laboratory.reproductions": ("reproduce",),
     "longhaul.laboratory.searches": ("search", "tune"),
+    "longhaul.laboratory.shells": ("Shell", "shell"),
     "longhaul.orchestrator.execution.pipeline": ("Watcher",),
     "longhaul.orchestrator.spec.model": ("Experiment",),
     "longhaul.orchestrator.system.errors": ("LonghaulError",),
@@ -77,6 +79,7 @@ __all__ = [
     "Run",
     "Search",
     "Series",
+    "Shell",
     "Watcher",
     "bisect",
     "compare",
@@ -91,6 +94,7 @@ __all__ = [
     "rerun",
     "run",
     "search",
+    "shell",
     "sweep",
     "tune",
     "verify",

@@ -35,6 +35,7 @@ COMMANDS = {
     "search": "experiments.search",
     "bisect": "experiments.bisect",
     "mininet": "experiments.mininet",
+    "shell": "experiments.shell",
     "explain": "experiments.explain",
     "list": "runs.list",
     "show": "runs.show",

@@ -10,6 +10,7 @@
 #include "guest/attach.h"
 #include "guest/guard.h"
 #include "guest/guest.h"
+#include "guest/shell.h"
 #include "host/endpoint.h"
 #include "host/kernel_probe.h"
 #include "host/runs.h"
@@ -25,6 +26,8 @@ int main(int count, char **arguments)
 		attach_run(count - 2, arguments + 2);
 	if (count >= 2 && !strcmp(arguments[1], "settle"))
 		attach_settle(count - 2, arguments + 2);
+	if (count == 2 && !strcmp(arguments[1], "shell"))
+		shell_run();
 	if (count == 2 && !strcmp(arguments[1], "endpoint"))
 		endpoint_run();
 	if (count == 2 && !strcmp(arguments[1], "halt"))
@@ -35,7 +38,7 @@ int main(int count, char **arguments)
 		puts("longhaul-agent " AGENT_VERSION);
 		return 0;
 	}
-	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | endpoint | halt | version; as process 1 "
+	fputs("usage: longhaul-agent guard ... | attach ... | settle ... | able ... | shell | endpoint | halt | version; as process 1 "
 	      "of a guest it takes no arguments\n",
 	      stderr);
 	return 2;

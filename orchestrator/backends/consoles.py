@@ -118,8 +118,8 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
                 terminal=theirs,
             )
             try:
-                with _raw_terminal():
-                    report = _relay_terminal(guard, ours)
+                with raw_terminal():
+                    report = _relay_prompt(guard, ours)
             finally:
                 guard.close()
     finally:
@@ -154,20 +154,26 @@ def _copy_output(source: BinaryIO, sink: BinaryIO) -> bool:
     return bool(text)
 
 
-def _relay_terminal(guard: Guard, terminal_fd: int) -> GuardReport:
-    """Copy between this process's standard input and output and the guest's terminal, until the guest has ended."""
-    keyboard = [sys.stdin.fileno()] if sys.stdin.isatty() else []
+def _relay_prompt(guard: Guard, terminal_fd: int) -> GuardReport:
     # Input that no terminal provides is sent a line at each prompt: Mininet gives typed-ahead input to the running command.
-    lines = [] if keyboard else [*sys.stdin.buffer.readlines(), _END_OF_INPUT]
-    report, shown = None, b""
+    lines = [] if sys.stdin.isatty() else [*sys.stdin.buffer.readlines(), _END_OF_INPUT]
+    return relay_terminal(guard, terminal_fd, lines, _PROMPT)
+
+
+def relay_terminal(guard: Guard, terminal_fd: int, lines: Sequence[bytes] = (), prompt: bytes = b"") -> GuardReport:
+    """Copy between this process's standard input and output and the guest's terminal, until the guest has ended; `lines` go to it one a prompt."""
+    keyboard = [sys.stdin.fileno()] if sys.stdin.isatty() else []
+    waiting, shown = list(lines), b""
+    report = None
     while report is None:
         ready, _, _ = select.select([terminal_fd, *keyboard], [], [], _LOOK_EVERY_S)
         if terminal_fd in ready:
-            shown = (shown + _show(terminal_fd))[-len(_PROMPT) :]
+            text = _show(terminal_fd)
+            shown = (shown + text)[-len(prompt) :] if waiting else b""
         if keyboard and keyboard[0] in ready:
             os.write(terminal_fd, os.read(keyboard[0], 4096))
-        if lines and shown == _PROMPT:
-            os.write(terminal_fd, lines.pop(0))
+        if waiting and shown == prompt:
+            os.write(terminal_fd, waiting.pop(0))
             shown = b""
         report = guard.wait(0)
     while select.select([terminal_fd], [], [], 0)[0]:
@@ -183,7 +189,8 @@ def _show(terminal_fd: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _raw_terminal() -> Iterator[None]:
+def raw_terminal() -> Iterator[None]:
+    """The user's terminal passes every key on; afterwards it is as it was."""
     if not sys.stdin.isatty():
         yield
         return

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Where a program finds the run directory.
 SHARED = "/run/longhaul"
@@ -81,9 +82,22 @@ def write_program(
     `show` names folders that it must see even if they lie under /tmp or /run; `modules` are loaded before it starts.
     """
     (guest / "host").mkdir(exist_ok=True)
-    document = {
+    document = program_document(arguments, console, folder, show, modules)
+    (guest / "program.json").write_text(json.dumps(document))
+
+
+def program_document(
+    arguments: Sequence[str],
+    console: Console,
+    folder: str = SHARED,
+    show: Sequence[str] = (),
+    modules: Sequence[str] = (),
+    environment: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The document of a program, as the agent reads it."""
+    return {
         "arguments": list(arguments),
-        "environment": list(ENVIRONMENT),
+        "environment": [*ENVIRONMENT, *environment],
         "folder": folder,
         "show": list(show),
         "modules": list(modules),
@@ -93,4 +107,3 @@ def write_program(
         "rows": console.rows,
         "columns": console.columns,
     }
-    (guest / "program.json").write_text(json.dumps(document))

@@ -28,14 +28,14 @@ class Sandbox:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._guests = Guests(settings, self.name, self._furnish)
+        self.guests = Guests(settings, self.name, self._furnish)
 
     @cached_property
     def _iperf3(self) -> Iperf3 | None:
         return find_iperf3()
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        missing = self._guests.missing(*run.kernels)
+        missing = self.guests.missing(*run.kernels)
         if has_iperf3(run) and self._iperf3 is None:
             missing.append(IPERF3_MISSING)
         if has_programs(run) and is_fenced(run, self._settings):
@@ -46,24 +46,24 @@ class Sandbox:
         missing = self.check(run)
         if missing:
             raise BackendUnavailable(self.name, missing)
-        return self._guests.identity(run) | self.programs(run)
+        return self.guests.identity(run) | self.programs(run)
 
     def programs(self, run: Run) -> dict[str, str]:
         if not has_iperf3(run):
             return identity_of_programs(run)
         if self._iperf3 is None:
             raise BackendUnavailable(self.name, [IPERF3_MISSING])
-        files = {place: self._guests.hash(file) for place, file in self._iperf3.files.items()}
+        files = {place: self.guests.hash(file) for place, file in self._iperf3.files.items()}
         return {"iperf3": self._iperf3.version} | files | identity_of_programs(run)
 
     def artefacts(self, run: Run) -> dict[str, Path]:
-        return self._guests.artefacts(run)
+        return self.guests.artefacts(run)
 
     def growing_traces(self, run: Run, directory: Path) -> list[Path]:
         return growing_traces(run, directory)
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
-        return self._guests.run(run, directory, progress)
+        return self.guests.run(run, directory, progress)
 
     def _furnish(self, run: Run, guest: Path) -> None:
         """The guest's root has no files of the host, so a program is copied with its libraries."""

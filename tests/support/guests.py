@@ -30,6 +30,32 @@ class Finished:
 
 Runner = Callable[..., Finished]
 
+FLOW = {"name": "one", "cc": "cubic"}
+# Everything that draws random numbers, changes packets or holds them back.
+VARIED: dict[str, dict[str, Any]] = {
+    "cubic": {},
+    "bbr": {"flows": [FLOW | {"cc": "bbr", "count": 2}]},
+    "loss and jitter": {"path": {"loss": "0.5%", "jitter": "2 ms", "reorder": "0.1%", "duplicate": "0.1%"}},
+    "corrupt packets": {"path": {"corrupt": "0.2%"}, "flows": [FLOW | {"cc": "htcp"}]},
+    "codel with marks": {"path": {"queue": "codel", "ecn": "on"}, "flows": [FLOW | {"count": 3}]},
+    "dctcp at a step": {
+        "path": {"queue": "step", "ecn": "on", "mark_at": "20 packets"},
+        "flows": [FLOW | {"cc": "dctcp"}],
+    },
+    "web and bursts of udp": {
+        "flows": [
+            FLOW,
+            {"name": "web", "web": {"mean": "100 KB"}},
+            {"name": "udp", "on_off": {"rate": "20 Mbit/s", "on": "100 ms", "off": "200 ms"}},
+        ]
+    },
+    "trains of segments": {"path": {"offloads": "on"}},
+    "several hops": {"topology": "parking_lot", "flows": [FLOW | {"count": 4}]},
+    "netem and tbf": {"emulation": "chain", "flows": [FLOW | {"cc": "cdg"}]},
+    "a path that changes": {"schedule": [{"at": "1 s", "path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms"}}]},
+    "iperf3": {"flows": [FLOW | {"tool": "iperf3", "cc": "apptcp"}]},
+}
+
 
 def experiment(**changes: Any) -> Experiment:
     """A one-flow dumbbell, changed at top-level keys; path is merged, or left out where it is None."""

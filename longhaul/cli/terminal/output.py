@@ -125,6 +125,16 @@ def show_run(run: Run, *, kept: bool = False) -> None:
     sys.stdout.flush()
 
 
+def show_measured(run: Run) -> None:
+    """Print the numbers of a run without a trace to draw."""
+    from longhaul.cli.terminal import console as screen
+
+    console = screen.results_console()
+    console.print(screen.flow_table([run]))
+    for line in [*screen.link_lines(run), screen.fidelity_line(run), screen.clock_line(run)]:
+        console.print(line, highlight=False)
+
+
 def _answer(run: Run, shown: Mapping[str, Any]) -> tuple[str, bool]:
     """The printed text of a run, and whether it is all there is to print."""
     from longhaul.cli.terminal import console as screen

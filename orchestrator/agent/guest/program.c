@@ -27,22 +27,12 @@
 
 #define DOCUMENT "program.json"
 
-struct program {
-	char **arguments, **environment;
-	const char *folder;
-	const struct json *modules; /* loaded first */
-	char **show;		    /* folders, as a world shows them */
-	size_t show_count;
-	const char *input, *output, *errors; /* devices */
-	uint16_t rows, columns;		     /* of a terminal; 0: it is none */
-};
-
 bool program_is_asked(void)
 {
 	return access(DOCUMENT, F_OK) == 0;
 }
 
-static struct program read_program(void)
+struct program program_read(const struct json *document)
 {
 	struct reading {
 		struct program program;
@@ -61,8 +51,7 @@ static struct program read_program(void)
 		NEED("columns", struct reading, program.columns, FIELD_U16),
 	};
 
-	fields_read(json_read_file(DOCUMENT, "reading the program to run"), fields, COUNT(fields),
-		    &reading);
+	fields_read(document, fields, COUNT(fields), &reading);
 	reading.program.arguments = fields_texts(reading.arguments);
 	reading.program.environment = fields_texts(reading.environment);
 	reading.program.show = fields_texts(reading.show);
@@ -109,7 +98,7 @@ static void make_terminal(const struct program *program)
 		die("taking the terminal", program->input, "", "%s", strerror(errno));
 }
 
-static _Noreturn void become(const struct program *program)
+_Noreturn void program_become(const struct program *program)
 {
 	setsid();
 	signal(SIGPIPE, SIG_DFL);
@@ -131,7 +120,7 @@ static _Noreturn void become(const struct program *program)
 }
 
 /* As the first process, this one also reaps orphans. */
-static int wait_for(pid_t program)
+int program_await(pid_t program)
 {
 	int status;
 	pid_t gone;
@@ -143,7 +132,7 @@ static int wait_for(pid_t program)
 }
 
 /* 128 and more: a signal, as in a shell. */
-static void write_end(int status)
+void program_write_end(int status)
 {
 	struct writer writer;
 
@@ -159,7 +148,8 @@ static void write_end(int status)
 
 _Noreturn void program_run(void)
 {
-	struct program program = read_program();
+	struct program program =
+		program_read(json_read_file(DOCUMENT, "reading the program to run"));
 	struct world world;
 	pid_t child;
 
@@ -175,7 +165,7 @@ _Noreturn void program_run(void)
 	if (child < 0)
 		die("starting", program.arguments[0], "", "fork: %s", strerror(errno));
 	if (child == 0)
-		become(&program);
-	write_end(wait_for(child));
+		program_become(&program);
+	program_write_end(program_await(child));
 	leave(0);
 }

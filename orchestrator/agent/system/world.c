@@ -16,8 +16,11 @@
 
 #include "system/fatal.h"
 
-#define HOSTS	      "/etc/hosts"
-#define HOSTS_WRITTEN WORLD "/run/hosts"
+#define HOSTS	 "/etc/hosts"
+#define SERVICES "/etc/nsswitch.conf"
+/* A name that is no host's is unknown: a question to a name server would be packets. */
+#define FILES_ALONE \
+	"passwd: files\ngroup: files\nshadow: files\nhosts: files\nprotocols: files\nservices: files\n"
 
 static void mount_one(const char *source, const char *kind, const char *at, unsigned long flags,
 		      const char *options)
@@ -69,14 +72,22 @@ static void mount_devices(void)
 		die("making", "/dev/fd", "", "%s", strerror(errno));
 }
 
-static void name_hosts(const char *text)
+/* Another text in the place of a file of the host, if the host has it. */
+static void replace_file(const char *written, const char *path, const char *text)
 {
-	int fd = open(HOSTS_WRITTEN, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(written, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		die("writing", HOSTS, "", "%s", strerror(errno));
+		die("writing", path, "", "%s", strerror(errno));
 	close(fd);
-	mount_one(HOSTS_WRITTEN, NULL, WORLD HOSTS, MS_BIND, NULL);
+	if (mount(written, path, NULL, MS_BIND, NULL) && errno != ENOENT)
+		die("mounting", path, "", "%s", strerror(errno));
+}
+
+static void name_hosts(const char *text)
+{
+	replace_file(WORLD "/run/hosts", WORLD HOSTS, text);
+	replace_file(WORLD "/run/nsswitch.conf", WORLD SERVICES, FILES_ALONE);
 }
 
 void world_enter(const struct world *world)

@@ -17,6 +17,7 @@
 #include "system/fatal.h"
 
 #define PROBE "/proc/lh_trace"
+#define CLOCK "lh_shell"
 
 static int probe_fd = -1;
 
@@ -37,8 +38,23 @@ __attribute__((format(printf, 1, 2))) static void command(const char *format, ..
 	}
 }
 
+/* A run that is stopped for a look (kmod/lh_shell.c) counts from the same instant as its trace. */
+static void start_clock(const struct plan *plan, const char *epoch)
+{
+	int fd;
+
+	if (!plan->module_count || strcmp(plan->modules[plan->module_count - 1].name, CLOCK))
+		return;
+	fd = open("/proc/" CLOCK, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, epoch, strlen(epoch)) < 0)
+		die("setting the moment of the shell", CLOCK, "", "%s", strerror(errno));
+	close(fd);
+}
+
 static void start(const struct plan *plan, uint64_t epoch_ns)
 {
+	char epoch[64];
+
 	probe_fd = open(PROBE, O_RDWR | O_CLOEXEC);
 	if (probe_fd < 0)
 		die("opening the probe", PROBE, "lh_trace.ko makes it", "%s", strerror(errno));
@@ -49,8 +65,10 @@ static void start(const struct plan *plan, uint64_t epoch_ns)
 		command("link %u %s %x\n", link->id, link->end->dev, link->queue >> 16);
 		leave_node();
 	}
-	command("epoch %llu %llu\n", (unsigned long long)epoch_ns,
-		(unsigned long long)(epoch_ns + plan->duration_us * NS_PER_US));
+	snprintf(epoch, sizeof(epoch), "epoch %llu %llu\n", (unsigned long long)epoch_ns,
+		 (unsigned long long)(epoch_ns + plan->duration_us * NS_PER_US));
+	command("%s", epoch);
+	start_clock(plan, epoch);
 }
 
 static void mark(enum event event, uint32_t id, uint64_t value)

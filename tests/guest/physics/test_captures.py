@@ -16,35 +16,10 @@ from longhaul.orchestrator.results.packets import PACKETS
 from longhaul.orchestrator.spec.model import Capture
 from longhaul.orchestrator.trace.pcap import blocks_of, unpack_pcapng
 from longhaul.orchestrator.trace.records import DROP_RANDOM
-from tests.support.guests import Runner, experiment
+from tests.support.guests import FLOW, VARIED, Runner, experiment
 
 EVERYWHERE = {"at": ["all"]}
 PACKET = 6
-FLOW = {"name": "one", "cc": "cubic"}
-# Everything that draws random numbers, changes packets or holds them back.
-EXPERIMENTS: dict[str, dict[str, Any]] = {
-    "cubic": {},
-    "bbr": {"flows": [FLOW | {"cc": "bbr", "count": 2}]},
-    "loss and jitter": {"path": {"loss": "0.5%", "jitter": "2 ms", "reorder": "0.1%", "duplicate": "0.1%"}},
-    "corrupt packets": {"path": {"corrupt": "0.2%"}, "flows": [FLOW | {"cc": "htcp"}]},
-    "codel with marks": {"path": {"queue": "codel", "ecn": "on"}, "flows": [FLOW | {"count": 3}]},
-    "dctcp at a step": {
-        "path": {"queue": "step", "ecn": "on", "mark_at": "20 packets"},
-        "flows": [FLOW | {"cc": "dctcp"}],
-    },
-    "web and bursts of udp": {
-        "flows": [
-            FLOW,
-            {"name": "web", "web": {"mean": "100 KB"}},
-            {"name": "udp", "on_off": {"rate": "20 Mbit/s", "on": "100 ms", "off": "200 ms"}},
-        ]
-    },
-    "trains of segments": {"path": {"offloads": "on"}},
-    "several hops": {"topology": "parking_lot", "flows": [FLOW | {"count": 4}]},
-    "netem and tbf": {"emulation": "chain", "flows": [FLOW | {"cc": "cdg"}]},
-    "a path that changes": {"schedule": [{"at": "1 s", "path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms"}}]},
-    "iperf3": {"flows": [FLOW | {"tool": "iperf3", "cc": "apptcp"}]},
-}
 
 
 def read(file: Path, *fields: str, of: str = "") -> list[list[str]]:
@@ -64,7 +39,7 @@ def in_ns(seconds: str) -> int:
     return int(whole) * 1_000_000_000 + int(part.ljust(9, "0"))
 
 
-@pytest.mark.parametrize("changes", EXPERIMENTS.values(), ids=EXPERIMENTS)
+@pytest.mark.parametrize("changes", VARIED.values(), ids=VARIED)
 def test_a_run_with_a_capture_is_the_run_without_it(pipeline: Pipeline, changes: dict[str, Any]) -> None:
     short = {"duration": "2 s", "start_jitter": "1 RTT"} | changes
     plain, captured = (compile_plan(experiment(**short | more), seed=3) for more in ({}, {"capture": EVERYWHERE}))
