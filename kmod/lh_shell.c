@@ -2,15 +2,16 @@
 /*
  * lh_shell: stops the virtual clock of a guest at a moment of its run, for a user to look around, and lets it run.
  *
- *	the moment has come   ->  all other work of that instant, then the agent opens a shell ("/init shell")
+ *	time zero is known    ->  the agent opens a shell before it ("/init shell"), which waits for its first moment
+ *	a moment has come     ->  all other work of that instant, then the shell continues
  *	the shell reads       ->  the guest waits in a host call for input, so no virtual time passes
  *	a program works       ->  no virtual time passes, as always
  *	a program waits       ->  the clock continues until it is done: how long is counted, and what packets it sends
  *	"until ..."           ->  the clock continues until the next moment, and the caller with it
  *
  * A moment is an instant, or what the trace would record then: a lost packet, a packet sent again, a sender's values at an ACK
- * (lh_trace.c). Nothing is started before the first moment. The module looks, has timers of its own that change nothing, and is
- * loaded after all others, so a run that was stopped has the trace that it has without that.
+ * (lh_trace.c). The module only looks, its timers change nothing, what programs draw at an instant is given back, and it is loaded
+ * after all others: so a run that was stopped has the trace that it has without that.
  *
  * The shell and its programs talk to it through /proc/lh_shell. User-Mode Linux only: it makes system calls of the host.
  */
@@ -24,8 +25,8 @@
 #include <linux/nsproxy.h>
 #include <linux/poll.h>
 #include <linux/proc_fs.h>
-#include <linux/sched.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/tracepoint.h>
 #include <linux/tty.h>
@@ -134,7 +135,6 @@ static bool parse_moment(const char *text, struct moment *moment)
 {
 	char word[LH_WORD + 1] = "";
 	unsigned int i;
-	int used = 0;
 
 	*moment = (struct moment){ .at_ns = U64_MAX };
 	if (sscanf(text, "time %llu", &moment->at_ns) == 1) {
@@ -149,7 +149,7 @@ static bool parse_moment(const char *text, struct moment *moment)
 		moment->kind = AT_RETRANSMISSION;
 		return true;
 	}
-	if (sscanf(text, "%15s %2s %llu %u%n", word, moment->comparison, &moment->value, &moment->flow, &used) < 4)
+	if (sscanf(text, "%15s %2s %llu %u", word, moment->comparison, &moment->value, &moment->flow) < 4)
 		return false;
 	moment->kind = AT_FIELD;
 	for (i = 0; i < FIELDS; i++)

@@ -166,7 +166,9 @@ on() {
     nsenter --net="/run/netns/$host" -- "$@"
 }
 
+# The clock no longer stands for this terminal, and the guest continues without this shell.
 finish() {
+    echo leave >"$_clock"
     exit 113
 }
 
