@@ -21,7 +21,6 @@
 #include <linux/netdevice.h>
 #include <linux/reboot.h>
 #include <linux/tcp.h>
-#include <linux/tracepoint.h>
 #include <linux/udp.h>
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
@@ -29,6 +28,7 @@
 
 #include <os.h>
 
+#include "hooks.h"
 #include "lh_capture.h"
 
 #define LH_BLOCKS_BYTES (256 * 1024)
@@ -397,48 +397,13 @@ static void on_kfree_skb(void *unused, struct sk_buff *skb)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-static struct hook {
-	const char *name;
-	void *function;
-	struct tracepoint *point;
-} hooks[] = {
+static struct hook hook_list[] = {
 	{ "net_dev_queue", on_net_dev_queue },
 	{ "netif_receive_skb", on_netif_receive_skb },
 	{ "kfree_skb", on_kfree_skb },
 };
 
-static unsigned int hooked;
-
-static void match_hook(struct tracepoint *point, void *unused)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (!strcmp(hooks[i].name, point->name))
-			hooks[i].point = point;
-}
-
-static int hook(void)
-{
-	for (; hooked < ARRAY_SIZE(hooks); hooked++) {
-		struct hook *next = &hooks[hooked];
-		int error = next->point ? tracepoint_probe_register(next->point, next->function, NULL) : -ENOENT;
-
-		if (!error)
-			continue;
-		pr_err("lh_capture: hooking tracepoint %s: error %d\n", next->name, error);
-		return error;
-	}
-	return 0;
-}
-
-static void let_go(void)
-{
-	while (hooked--)
-		tracepoint_probe_unregister(hooks[hooked].point, hooks[hooked].function, NULL);
-	hooked = 0;
-	tracepoint_synchronize_unregister();
-}
+static struct hooks hooks = { .list = hook_list, .count = ARRAY_SIZE(hook_list) };
 
 /* ---- devices ---- */
 
@@ -540,8 +505,7 @@ static int __init lh_capture_init(void)
 	error = register_netdevice_notifier(&device_notifier);
 	if (error)
 		goto free;
-	for_each_kernel_tracepoint(match_hook, NULL);
-	error = hook();
+	error = hook_all(&hooks);
 	if (error)
 		goto unhook;
 	error = register_reboot_notifier(&power_notifier);
@@ -549,7 +513,7 @@ static int __init lh_capture_init(void)
 		goto unhook;
 	return 0;
 unhook:
-	let_go();
+	unhook_all(&hooks);
 	unregister_netdevice_notifier(&device_notifier);
 free:
 	let_go_of_memory();
@@ -559,7 +523,7 @@ free:
 static void __exit lh_capture_exit(void)
 {
 	unregister_reboot_notifier(&power_notifier);
-	let_go();
+	unhook_all(&hooks);
 	unregister_netdevice_notifier(&device_notifier);
 	finish();
 	let_go_of_memory();

@@ -24,12 +24,12 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
-#include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 
 #include "lh_trace.h"
+#include "proc_line.h"
 
 #define LH_PROGRAM_FLOWS 256
 /* As many pairs of ports of a flow are listed; more are counted. */
@@ -469,15 +469,8 @@ static int obey(const char *line)
 static ssize_t on_proc_write(struct file *file, const char __user *from, size_t count, loff_t *at)
 {
 	char line[64];
-	int error;
 
-	if (count >= sizeof(line))
-		return -EINVAL;
-	if (copy_from_user(line, from, count))
-		return -EFAULT;
-	line[count] = '\0';
-	error = obey(line);
-	return error ?: count;
+	return obey_written(line, sizeof(line), from, count, obey);
 }
 
 /* ---- counts, to read ---- */

@@ -28,17 +28,17 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/tracepoint.h>
 #include <linux/tty.h>
-#include <linux/uaccess.h>
 #include <linux/umh.h>
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 #include <asm/unistd.h>
 
+#include "hooks.h"
 #include "kernels_clock.h"
 #include "lh_trace.h"
+#include "proc_line.h"
 
 #define LH_MOST_LINKS 64
 /* Programs that read the clock take a little of it, and shall not end the run. */
@@ -316,11 +316,7 @@ static void on_hrtimer_expire_exit(void *unused, struct hrtimer *which)
 		wake_keeper();
 }
 
-static struct hook {
-	const char *name;
-	void *function;
-	struct tracepoint *point;
-} hooks[] = {
+static struct hook hook_list[] = {
 	{ "tcp_probe", on_tcp_probe },
 	{ "tcp_retransmit_skb", on_tcp_retransmit_skb },
 	{ "kfree_skb", on_kfree_skb },
@@ -328,39 +324,7 @@ static struct hook {
 	{ "hrtimer_expire_exit", on_hrtimer_expire_exit },
 };
 
-static unsigned int hooked;
-
-static void match_hook(struct tracepoint *point, void *unused)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(hooks); i++)
-		if (!strcmp(hooks[i].name, point->name))
-			hooks[i].point = point;
-}
-
-static int hook(void)
-{
-	for_each_kernel_tracepoint(match_hook, NULL);
-	for (; hooked < ARRAY_SIZE(hooks); hooked++) {
-		struct hook *next = &hooks[hooked];
-		int error = next->point ? tracepoint_probe_register(next->point, next->function, NULL) : -ENOENT;
-
-		if (!error)
-			continue;
-		pr_err("lh_shell: hooking tracepoint %s: error %d\n", next->name, error);
-		return error;
-	}
-	return 0;
-}
-
-static void let_go(void)
-{
-	while (hooked--)
-		tracepoint_probe_unregister(hooks[hooked].point, hooks[hooked].function, NULL);
-	hooked = 0;
-	tracepoint_synchronize_unregister();
-}
+static struct hooks hooks = { .list = hook_list, .count = ARRAY_SIZE(hook_list) };
 
 /* ---- draws ---- */
 
@@ -630,15 +594,8 @@ static int obey(const char *line)
 static ssize_t on_proc_write(struct file *file, const char __user *from, size_t count, loff_t *at)
 {
 	char line[128];
-	int error;
 
-	if (count >= sizeof(line))
-		return -EINVAL;
-	if (copy_from_user(line, from, count))
-		return -EFAULT;
-	line[count] = '\0';
-	error = obey(line);
-	return error ?: count;
+	return obey_written(line, sizeof(line), from, count, obey);
 }
 
 static ssize_t on_proc_read(struct file *file, char __user *to, size_t count, loff_t *at)
@@ -667,7 +624,7 @@ static int __init lh_shell_init(void)
 	if (IS_ERR(keeper))
 		return PTR_ERR(keeper);
 	sched_set_normal(keeper, MAX_NICE);
-	error = hook();
+	error = hook_all(&hooks);
 	if (!error)
 		error = take_clock();
 	if (!error && !proc_create("lh_shell", 0600, NULL, &proc_ops))
@@ -675,7 +632,7 @@ static int __init lh_shell_init(void)
 	if (!error)
 		return 0;
 	give_clock_back();
-	let_go();
+	unhook_all(&hooks);
 	kthread_stop(keeper);
 	return error;
 }
@@ -685,7 +642,7 @@ static void __exit lh_shell_exit(void)
 	remove_proc_entry("lh_shell", NULL);
 	hrtimer_cancel(&timer);
 	give_clock_back();
-	let_go();
+	unhook_all(&hooks);
 	kthread_stop(keeper);
 	leave_shell();
 	vfree(draws);
