@@ -24,7 +24,7 @@ from longhaul.orchestrator.backends.guest import TRACE, Guests, make_root, place
 from longhaul.orchestrator.backends.guest_watch import check_status, read_status
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
-from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, terminal, write_program
+from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, read_exit_code, terminal, write_program
 from longhaul.orchestrator.backends.stalls import ScriptProgress
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Run
@@ -210,12 +210,10 @@ def _exit_code(subject: str, directory: Path, report: GuardReport) -> int:
             "it took longer than LONGHAUL_WALL_LIMIT_S",
             "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
         )
-    try:
-        code: int = json.loads((directory / "guest" / "exit.json").read_text())["code"]
-    except (FileNotFoundError, json.JSONDecodeError):
+    if (code := read_exit_code(directory / "guest")) is None:
         if (status := read_status(directory / "guest")) is not None:
             check_status(status)
-        raise name_death(subject, report, directory / "log.txt") from None
+        raise name_death(subject, report, directory / "log.txt")
     if complaint := first_complaint(directory / "log.txt"):
         raise KernelComplained("running", subject, f"the guest's kernel complained: {complaint}", "please report it")
     return code

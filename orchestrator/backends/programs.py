@@ -107,3 +107,12 @@ def program_document(
         "rows": console.rows,
         "columns": console.columns,
     }
+
+
+def read_exit_code(guest: Path) -> int | None:
+    """The exit code of a program in the guest with this root; None if it has not ended."""
+    try:
+        code: int = json.loads((guest / "exit.json").read_text())["code"]
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return code

@@ -21,8 +21,8 @@ from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.fence import is_fenced
 from longhaul.orchestrator.backends.guest import Guests, place
-from longhaul.orchestrator.backends.programs import SHARED, program_document, terminal
-from longhaul.orchestrator.backends.shell.reach import MOST_HOSTS, missing_neighbours, missing_routes
+from longhaul.orchestrator.backends.programs import SHARED, program_document, read_exit_code, terminal
+from longhaul.orchestrator.backends.shell.reach import MOST_HOSTS, missing_paths
 from longhaul.orchestrator.plan.run import Module, Run
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.guard import Guard, GuardReport
@@ -65,7 +65,7 @@ class OpenShell:
 
     def end(self, report: GuardReport) -> Cost | None:
         """The cost of a guest that has ended, with its files, if its run came to its end; None if the user left it; the error of any other end."""
-        code = _exit_code(self.directory)
+        code = read_exit_code(self.directory / "guest")
         if code is not None and code != FINISH:
             return None
         self.guests.collect(self.run, self.directory, report, None)
@@ -132,15 +132,6 @@ def _with_clock(run: Run) -> Run:
     return replace(run, parts=None, capture=None, modules=(*run.modules, Module(_MODULE, params)))
 
 
-def _exit_code(directory: Path) -> int | None:
-    """That of the shell; None if it has not ended."""
-    try:
-        code: int = json.loads((directory / "guest" / "exit.json").read_text())["code"]
-    except (FileNotFoundError, json.JSONDecodeError):
-        return None
-    return code
-
-
 def _write_shell(guest: Path, run: Run, request: ShellRequest) -> None:
     place(_COMMANDS, guest / _COMMANDS.name)
     (guest / "host").mkdir(exist_ok=True)
@@ -177,11 +168,12 @@ def _reach(run: Run) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     if sum(not node.bridge for node in run.nodes) > MOST_HOSTS:
         return lines
-    for one in missing_neighbours(run):
+    neighbours, routes = missing_paths(run)
+    for one in neighbours:
         lines.setdefault(one.node, []).append(
             f"neigh replace {one.address} lladdr {one.mac} dev {one.dev} nud permanent"
         )
-    for route in missing_routes(run):
+    for route in routes:
         lines.setdefault(route.node, []).append(f"route add {route.to} via {route.via}")
     return lines
 

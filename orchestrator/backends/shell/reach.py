@@ -54,9 +54,14 @@ class _Net:
         return steps
 
 
-def missing_neighbours(run: Run) -> list[Neighbour]:
-    """Those between hosts of one network that the run does not have."""
-    net, known = _Net(run), {(one.node, one.dev, one.address) for one in run.neighbours}
+def missing_paths(run: Run) -> tuple[list[Neighbour], list[Route]]:
+    """The neighbours within networks, and the routes to the first address of hosts in others, that the run does not have."""
+    net = _Net(run)
+    return _missing_neighbours(run, net), _missing_routes(run, net)
+
+
+def _missing_neighbours(run: Run, net: _Net) -> list[Neighbour]:
+    known = {(one.node, one.dev, one.address) for one in run.neighbours}
     wanted = [
         Neighbour(end.node, end.dev, _bare(far.address), far.mac)
         for host in net.hosts
@@ -66,9 +71,8 @@ def missing_neighbours(run: Run) -> list[Neighbour]:
     return [one for one in wanted if (one.node, one.dev, one.address) not in known]
 
 
-def missing_routes(run: Run) -> list[Route]:
-    """Those to the first address of hosts in other networks that the run does not have."""
-    net, routes = _Net(run), []
+def _missing_routes(run: Run, net: _Net) -> list[Route]:
+    routes = []
     for host in net.hosts:
         own = [ip_network(end.address, strict=False) for end in net.ends[host] if end.address]
         known = [ip_network(route.to) for route in run.routes if route.node == host]
