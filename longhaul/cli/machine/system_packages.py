@@ -49,7 +49,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("tshark", "tshark"),
         ("tcptrace", "tcptrace"),
         ("flent", "flent"),
-        ("/usr/lib/python3/dist-packages/matplotlib", "python3-matplotlib"),
+        ("/usr/lib/python3/dist-packages/matplotlib/__init__.py", "python3-matplotlib"),
         ("iperf", "iperf"),
         ("curl", "curl"),
         ("socat", "socat"),
