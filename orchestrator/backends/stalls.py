@@ -1,8 +1,8 @@
 """Whether a guest that makes no progress is stuck, or only waits for a processor of a busy machine.
 
 it computes              its own processor time counts, however long that takes in real time
-it sleeps or waits       real time counts while none of its processes wants a processor
-it wants a processor     no time counts
+it sleeps                real time counts while none of its processes waits for a processor or a disk
+it waits for them        no time counts: other programs of the machine have them
 
 For a script, the guest's module lh_clock writes each second of virtual time to the trace, and on a signal the program that runs. A program that
 only computes looks like one that waits in a loop without end, so both have a limit of processor time; programs that take turns, as a

@@ -27,6 +27,8 @@ _TERMINAL_FD = 6
 # What it shares with other guests: memory and doorbell of each.
 _FIRST_SHARED_FD = 8
 # Fields of /proc/PID/stat from the state on: time in user space and in the kernel, of the process and of children it waited for.
+# The state of a process that runs or waits for a processor, and of one that waits for a disk.
+_WAITS = ("R", "D")
 _CPU_TICKS = slice(11, 15)
 
 
@@ -44,7 +46,7 @@ class GuardReport:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The processor time of a guest since its start, and whether any of its processes wants a processor now."""
+    """The processor time of a guest since its start, and whether any of its processes waits for a processor or a disk now."""
 
     cpu_s: float
     runnable: bool
@@ -124,7 +126,7 @@ class Guard:
 
 
 def effort_below(pid: int) -> Effort | None:
-    """The processor time of all processes below this one, including ended children, and whether one wants a processor."""
+    """The processor time of all processes below this one, including ended children, and whether one waits for a processor or a disk."""
     ticks, runnable = 0, False
     try:
         waiting = _children(pid)
@@ -136,7 +138,7 @@ def effort_below(pid: int) -> Effort | None:
         with contextlib.suppress(OSError):
             ticks += sum(map(int, _stat(Path(f"/proc/{process}/stat"))[_CPU_TICKS]))
             tasks = Path(f"/proc/{process}/task").iterdir()
-            runnable = runnable or any(_stat(task / "stat")[0] == "R" for task in tasks)
+            runnable = runnable or any(_stat(task / "stat")[0] in _WAITS for task in tasks)
             waiting += _children(process)
     return Effort(ticks / os.sysconf("SC_CLK_TCK"), runnable)
 

@@ -139,6 +139,13 @@ def test_a_guest_that_hardly_gets_a_processor_lives(busy: int, tmp_path: Path) -
     assert followed(family, tmp_path).reason == "exited"
 
 
+def test_a_guest_that_waits_for_a_disk_lives(tmp_path: Path) -> None:
+    """A busy disk makes a writer wait uninterruptibly, as vfork() makes a parent wait for its child."""
+    family = Family("import ctypes\nlibrary = ctypes.CDLL(None)\nlibrary.vfork() or library.pause()")
+    family.until_s = time.monotonic() + 2.5 * _LIMIT_S
+    assert followed(family, tmp_path).reason == "exited"
+
+
 @pytest.mark.parametrize(
     ("program", "what"), [(_SPINS, "its own processor time"), (_SLEEPS, "in which it had nothing to compute")]
 )
