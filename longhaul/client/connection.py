@@ -84,7 +84,6 @@ class Connection:
         self._http = httpx.Client(
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(_LONGEST_ANSWER_S, connect=_CONNECT_S),
         )
 
     def close(self) -> None:
@@ -95,13 +94,16 @@ class Connection:
         """Long for a service that has responded before, short for others."""
         return Patience(self._patience_s if self._answered else min(self._patience_s, _FIRST_PATIENCE_S))
 
-    def ask(self, method: str, path: str, *, repeatable: bool = True, **more: Any) -> httpx.Response:
+    def ask(
+        self, method: str, path: str, *, repeatable: bool = True, longest_s: float = _LONGEST_ANSWER_S, **more: Any
+    ) -> httpx.Response:
         """The response to a request; the service's error as LonghaulError."""
         patience = self.patience()
         while True:
             try:
                 with self._troubles():
-                    return self._checked(self._http.request(method, path, **more))
+                    timeout = httpx.Timeout(longest_s, connect=_CONNECT_S)
+                    return self._checked(self._http.request(method, path, timeout=timeout, **more))
             except Interrupted as interrupted:
                 if not repeatable:
                     raise interrupted.why from None

@@ -21,6 +21,8 @@ from longhaul.orchestrator.system.errors import BackendError, PlanError, error_o
 _Model = TypeVar("_Model", bound=BaseModel)
 
 _LOOK_S = 1.0
+# The first kernel of a service unpacks all of Linux before its patches are applied, minutes on a busy machine.
+_READING_LINUX_S = 3600.0
 
 
 class UserCode:
@@ -101,7 +103,9 @@ class UserCode:
                 raise PlanError("adding the kernel", name, KERNEL_NAME_RULE, "choose another name") from None
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise PlanError("sending the kernel", name, what, "see docs/own-kernels.md") from error
-        answer = self._connection.ask("POST", f"{ROOT}/kernels", repeatable=False, json=asked.model_dump())
+        answer = self._connection.ask(
+            "POST", f"{ROOT}/kernels", repeatable=False, json=asked.model_dump(), longest_s=_READING_LINUX_S
+        )
         return Kernel.model_validate_json(answer.content, extra="ignore")
 
     def send_kernel_archive(self, archive: Path, sha256: str | None = None) -> KernelArchive:
@@ -114,6 +118,7 @@ class UserCode:
                     "POST",
                     f"{ROOT}/kernel-archives",
                     repeatable=False,
+                    longest_s=_READING_LINUX_S,
                     params=query,
                     content=file,
                     headers={"Content-Type": "application/octet-stream"},

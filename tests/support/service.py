@@ -131,11 +131,11 @@ class Service:
     def client(self, scope: str | None = "admin", **more: Any) -> httpx.Client:
         """A client with the token of a scope, or without one."""
         headers = {"Authorization": f"Bearer {self.tokens[scope]}"} if scope else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=300, verify=False, **more)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=None, verify=False, **more)
 
     def as_token(self, token: str) -> httpx.Client:
         """A client with this token."""
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=300, verify=False)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=None, verify=False)
 
     def make_token(self, name: str, scope: str) -> str:
         """A new token for one user."""
