@@ -253,25 +253,34 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
     records = of_flow(trace.links, link.id)
     sent = counter(records, "tx_bytes", run)
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
-    capacity_bps = _mean_bps(run.link_rates(link), window)
+    rates = run.link_rates(link)
+    # Scripts have links without a known rate.
+    capacity_bps = _mean_bps(rates, window) if all(bps for _, _, bps in rates) else None
     queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
     at_ticks = held(records, "queue_packets", ticks_within_s(run, window.begin_s, window.end_s))
     within = window.of(records)
     dropped, lost = _drops(run, trace, link, window)
     numbers: PathNumbers = {
         "throughput_bps": throughput_bps,
-        "utilisation": throughput_bps / capacity_bps,
-        "efficiency": sent.rate(0, run.duration_us / 1e6) * 8 / link.rate_bps,
+        "utilisation": throughput_bps / capacity_bps if capacity_bps else None,
+        "efficiency": sent.rate(0, run.duration_us / 1e6) * 8 / link.rate_bps if capacity_bps else None,
         "drops": dropped,
         "losses": lost,
         "marks": int(counter(records, "marks", run).rate(window.begin_s, window.end_s) * window.length_s + 0.5),
         "queue_packets": {
-            "mean": queue_bytes / run.meaning.frame_bytes,
+            # Hosts of scripts send trains of segments as one packet.
+            "mean": queue_bytes / run.meaning.frame_bytes
+            if run.script is None
+            else float(at_ticks.mean())
+            if len(at_ticks)
+            else 0.0,
             "p95": float(np.percentile(at_ticks, 95)) if len(at_ticks) else 0.0,
             "max": int(within["queue_max_packets"].max()) if len(within) else 0,
         },
-        "queue_delay_ms": queue_bytes * 8000 / capacity_bps,
-        "queue_delay_percentiles_ms": _percentiles(queue_delays_ms(run, trace, link, window.begin_s, window.end_s)),
+        "queue_delay_ms": queue_bytes * 8000 / capacity_bps if capacity_bps else None,
+        "queue_delay_percentiles_ms": _percentiles(queue_delays_ms(run, trace, link, window.begin_s, window.end_s))
+        if capacity_bps
+        else None,
     }
     if link.id in dual_links(run):
         numbers["dual"] = measure_queues(trace, link.id, window.begin_s, window.end_s)

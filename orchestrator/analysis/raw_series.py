@@ -152,7 +152,8 @@ def at_ticks(field: str) -> LinkReader:
 def queue_delays(run: Run, source: ColumnSource, link: Link, span: Span) -> Raw:
     """The time until the last byte of a queue leaves, at every tick, in milliseconds."""
     t_s = ticks_within_s(run, span.begin_s, span.end_s)
-    return Raw(t_s, delays_ms(run, source("link", ["queue_bytes"], link.id, EVER), link, t_s))
+    values = delays_ms(run, source("link", ["queue_bytes"], link.id, EVER), link, t_s)
+    return Raw(t_s[: len(values)], values)
 
 
 def link_throughput(run: Run, source: ColumnSource, link: Link, span: Span) -> Raw:

@@ -128,8 +128,10 @@ def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: f
 
 
 def delays_ms(run: Run, records: Records | Columns, link: Link, t_s: Floats) -> Floats:
-    """Bytes in a link's queue / the bandwidth then, at these times."""
+    """Bytes in a link's queue / the bandwidth then, at these times; none of a link without a known rate."""
     rates = run.link_rates(link)
+    if not all(bps for _, _, bps in rates):
+        return np.zeros(0)
     begins_s = np.array([begin_us for begin_us, _, _ in rates]) / 1e6
     bps = np.array([bps for _, _, bps in rates], dtype=np.float64)
     at_times = bps[np.searchsorted(begins_s, t_s, side="right") - 1]

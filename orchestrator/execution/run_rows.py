@@ -66,4 +66,5 @@ def _path(run: Mapping[str, Any]) -> str:
     """The path of a run, as far as the database has it."""
     if run["bandwidth_bps"] is None:
         return ""
-    return f"{format_rate(run['bandwidth_bps'])}, {format_duration(run['rtt_us'])}"
+    rate = format_rate(run["bandwidth_bps"]) if run["bandwidth_bps"] else "no known rate"
+    return f"{rate}, {format_duration(run['rtt_us'])}"

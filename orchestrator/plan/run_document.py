@@ -109,18 +109,19 @@ class DualQueueNumbers(TypedDict):
 
 class _AnyPathNumbers(TypedDict):
     throughput_bps: float
-    utilisation: float
-    efficiency: float
+    utilisation: float | None
+    efficiency: float | None
     drops: int
     losses: int
     marks: int
     queue_packets: QueueLength
-    queue_delay_ms: float
-    queue_delay_percentiles_ms: Percentiles
+    queue_delay_ms: float | None
+    queue_delay_percentiles_ms: Percentiles | None
 
 
 class PathNumbers(_AnyPathNumbers, total=False):
-    """A link and its queue, in the window; `dual` only of a link with dualpi2, in virtual time."""
+    """A link and its queue, in the window; `dual` only of a link with dualpi2, in virtual time. Of a script's link without a known rate,
+    what needs the rate is null."""
 
     dual: DualQueueNumbers
 

@@ -67,14 +67,19 @@ def _phase_line(name: str, measured: Document) -> str:
     more = f" and {len(measured['flows']) - MANY} more flows" if len(measured["flows"]) > MANY else ""
     return (
         f"{name}, {measured['from_s']:g} s to {measured['to_s']:g} s: {', '.join(flows)}{more} · "
-        f"utilisation {measured['path']['utilisation']:.1%}"
+        f"{_utilisation(measured['path'])}"
     )
+
+
+def _utilisation(link: Document) -> str:
+    share = link["utilisation"]
+    return f"{format_rate(link['throughput_bps'])}, no known rate" if share is None else f"utilisation {share:.1%}"
 
 
 def _link_line(link: Document) -> str:
     queue = link["queue_packets"]
     return (
-        f"{link['name']}: utilisation {link['utilisation']:.1%} · {link['drops']} drops · {link['marks']} marks · "
+        f"{link['name']}: {_utilisation(link)} · {link['drops']} drops · {link['marks']} marks · "
         f"queue mean {queue['mean']:.1f}, p95 {queue['p95']:.0f}, max {queue['max']} packets"
     )
 

@@ -230,6 +230,7 @@ def test_queue_delay_percentiles_are_over_time_and_at_the_rate_of_the_time() -> 
         {"t_ns": 99 * 10**8, "queue_bytes": 20_000},
     ]
     delays = summarise(run, trace_of(link=links), facts(run))["path"]["queue_delay_percentiles_ms"]
+    assert delays is not None
     assert delays["p50"] == pytest.approx(18.0)
     assert delays["p95"] == pytest.approx(18.0)
     assert delays["p99"] == pytest.approx(40.0)

@@ -254,6 +254,7 @@ def test_a_distribution_agrees_with_the_percentiles() -> None:
     assert rtt_ms is not None
     assert np.interp(0.95, round_trips.share, round_trips.ms) == pytest.approx(rtt_ms["p95"])
     percentiles = measured["path"]["queue_delay_percentiles_ms"]
+    assert percentiles is not None
     assert np.interp(0.95, delays.share, delays.ms) == pytest.approx(percentiles["p95"])
     svg = draw_distributions(run, trace)
     assert svg is not None

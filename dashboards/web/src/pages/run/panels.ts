@@ -108,6 +108,8 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLin
     };
   };
   const first = link.rates?.[0]?.bps ?? link.rate_bps;
+  // A link of a script may have no known rate.
+  if (first === 0 && reference !== "base") return [];
   if (reference === "capacity")
     return [
       line(

@@ -66,7 +66,7 @@ function cells(row: RunRow) {
             unknown
           </span>
         ) : (
-          `${rate(row.bandwidth_bps)} · ${duration((row.rtt_us ?? 0) / 1e6)}`
+          `${row.bandwidth_bps === 0 ? "no known rate" : rate(row.bandwidth_bps)} · ${duration((row.rtt_us ?? 0) / 1e6)}`
         )}
         {row.backend !== "sandbox" && <span className={styles.faint}> {row.backend}</span>}
       </td>
