@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.packets import packets
     from longhaul.laboratory.queries import query
     from longhaul.laboratory.reproductions import reproduce
+    from longhaul.laboratory.scripts import ScriptEnd, run_mininet
     from longhaul.laboratory.searches import search, tune
     from longhaul.laboratory.shells import Shell, shell
     from longhaul.orchestrator.execution.pipeline import Watcher
@@ -51,6 +52,7 @@ _HOMES = {
     "longhaul.laboratory.packets": ("packets",),
     "longhaul.laboratory.queries": ("query",),
     "longhaul.laboratory.reproductions": ("reproduce",),
+    "longhaul.laboratory.scripts": ("ScriptEnd", "run_mininet"),
     "longhaul.laboratory.searches": ("search", "tune"),
     "longhaul.laboratory.shells": ("Shell", "shell"),
     "longhaul.orchestrator.execution.pipeline": ("Watcher",),
@@ -77,6 +79,7 @@ __all__ = [
     "Rerun",
     "Result",
     "Run",
+    "ScriptEnd",
     "Search",
     "Series",
     "Shell",
@@ -93,6 +96,7 @@ __all__ = [
     "reproduce",
     "rerun",
     "run",
+    "run_mininet",
     "search",
     "shell",
     "sweep",

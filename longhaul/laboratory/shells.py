@@ -232,6 +232,9 @@ def _find_run(
             raise PlanError("opening a shell in", subject, "a kept run cannot be changed", "give its experiment")
         key = store.get(subject)["run"]
         run = store.planned(key)
+        if run.script is not None:
+            what = "it is the run of a script, which has no plan to stop at"
+            raise PlanError("opening a shell in", subject, what, "give an experiment")
         check_programs(run, key, backend)
         return run, key
     run = compile_plan(load(subject, set=set), seed=seed).runs[0]

@@ -1,7 +1,6 @@
-"""Interactive programs in guests: a script whose output goes to this terminal, and a Mininet prompt on a live net.
+"""A Mininet prompt on a live net in a guest.
 
-A script gets no input, and its output passes through files of the run directory: no event on the terminal reaches the guest, so
-its virtual time stays the same. A prompt has its own pseudo-terminal; the user's terminal is put into raw mode and always restored.
+It has its own pseudo-terminal; the user's terminal is put into raw mode and always restored.
 """
 
 from __future__ import annotations
@@ -16,73 +15,27 @@ import termios
 import tty
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from longhaul.orchestrator.backends.cpus import claim_cpu
-from longhaul.orchestrator.backends.deaths import name_death
-from longhaul.orchestrator.backends.guest import TRACE, Guests, make_root, place
+from longhaul.orchestrator.backends.guest import Guests, make_root, place
 from longhaul.orchestrator.backends.guest_watch import check_status, read_status
-from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.mininet import NET
-from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, read_exit_code, terminal, write_program
-from longhaul.orchestrator.backends.stalls import ScriptProgress
+from longhaul.orchestrator.backends.programs import PYTHON, SHARED, terminal, write_program
+from longhaul.orchestrator.backends.scripts.run_script import exit_code
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
 from longhaul.orchestrator.plan.run import Run
-from longhaul.orchestrator.system.errors import KernelComplained, RunTimedOut
 from longhaul.orchestrator.system.guard import Guard, GuardReport
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
 
-# What starts a script in a guest.
-SCRIPT = Path(__file__).resolve().parent / "mininet_programs" / "mininet_script.py"
-# What opens the prompt there.
-PROMPT = SCRIPT.with_name("mininet_prompt.py")
-_MEMORY_MB = 1024
+# What opens the prompt in a guest.
+PROMPT = NET.with_name("mininet_prompt.py")
 _LOOK_EVERY_S = 0.05
 _PROMPT = b"mininet> "
 _END_OF_INPUT = b"\x04"
 # A prompt may stay open for as long as the user likes.
 _YEAR_S = 31_536_000
 _COLUMNS_AND_ROWS = (80, 24)
-
-
-def run_script(
-    settings: Settings, directory: Path, arguments: Sequence[str], *, kernel: str, seed: int, virtual: bool
-) -> int:
-    """Run a Mininet script of this host with its arguments in a guest, from the current folder; its exit code."""
-    guests = Guests(settings, "mininet")
-    guest = make_root(directory)
-    modules = guests.congestion_controls(kernel)
-    if virtual:
-        modules.append(guests.module("lh_clock", kernel))
-    for module in [*modules, guests.module("lh_tcpprobe", kernel)]:
-        place(module, guest / "modules" / module.name)
-    folder = Path.cwd()
-    # A link to a folder below /tmp leads nowhere in the guest, where that is empty: the folder itself is named.
-    arguments = [str(Path(arg).parent.resolve() / Path(arg).name) if arg.startswith("/") else arg for arg in arguments]
-    shown = [str(folder), *(str(Path(arg).parent) for arg in arguments if arg.startswith("/"))]
-    place(SCRIPT, guest / SCRIPT.name)
-    words = [PYTHON, f"{SHARED}/{SCRIPT.name}", *arguments]
-    write_program(guest, words, FILES, str(folder), shown, [module.stem for module in modules])
-    with claim_cpu() as cpu:
-        guard = guests.start(
-            directory,
-            cpu,
-            kernel,
-            _MEMORY_MB,
-            seed,
-            virtual=virtual,
-            consoles=FILES.arguments,
-            guarding=FILES.guarding,
-        )
-        try:
-            watch = None
-            if virtual:
-                watch = ScriptProgress(arguments[0], directory / TRACE, guard, settings.stall_limit_s)
-            report = _follow_output(guard, directory, watch)
-        finally:
-            guard.close()
-    return _exit_code(" ".join(arguments), directory, report)
 
 
 def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
@@ -127,31 +80,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
         os.close(theirs)
     if (status := read_status(directory / "guest")) is not None:
         check_status(status)
-    return _exit_code(run.experiment, directory, report)
-
-
-def _follow_output(guard: Guard, directory: Path, watch: ScriptProgress | None) -> GuardReport:
-    with contextlib.ExitStack() as files:
-        pairs = []
-        for name, sink in (("output.txt", sys.stdout.buffer), ("errors.txt", sys.stderr.buffer)):
-            (directory / name).touch()
-            pairs.append((files.enter_context((directory / name).open("rb")), sink))
-        report = None
-        while report is None:
-            report = guard.wait(_LOOK_EVERY_S)
-            printed = [_copy_output(source, sink) for source, sink in pairs]
-            if watch and report is None:
-                watch.check(printed=any(printed))
-    return report
-
-
-def _copy_output(source: BinaryIO, sink: BinaryIO) -> bool:
-    """Whether there was any."""
-    text = source.read()
-    if text:
-        sink.write(text)
-        sink.flush()
-    return bool(text)
+    return exit_code(run.experiment, directory, report)
 
 
 def _relay_prompt(guard: Guard, terminal_fd: int) -> GuardReport:
@@ -200,20 +129,3 @@ def raw_terminal() -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-def _exit_code(subject: str, directory: Path, report: GuardReport) -> int:
-    if report.reason == "wall_limit":
-        raise RunTimedOut(
-            "running",
-            subject,
-            "it took longer than LONGHAUL_WALL_LIMIT_S",
-            "shorten it, or raise LONGHAUL_WALL_LIMIT_S",
-        )
-    if (code := read_exit_code(directory / "guest")) is None:
-        if (status := read_status(directory / "guest")) is not None:
-            check_status(status)
-        raise name_death(subject, report, directory / "log.txt")
-    if complaint := first_complaint(directory / "log.txt"):
-        raise KernelComplained("running", subject, f"the guest's kernel complained: {complaint}", "please report it")
-    return code

@@ -32,12 +32,12 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
     ("time_went_backwards", r"time.travel.*time goes backwards|time goes backwards", "it will be retried once"),
     (
         "disk_full",
-        r"lh_(?:trace|capture): writing the (?:trace|packets) failed with error (?:28|122)\b",
+        r"lh_(?:trace|capture|connections): writing the (?:trace|packets) failed with error (?:28|122)\b",
         _MORE_ROOM,
     ),
     (
         "trace_not_written",
-        r"lh_(?:trace|capture): writing the (?:trace|packets) failed with error \d+",
+        r"lh_(?:trace|capture|connections): writing the (?:trace|packets) failed with error \d+",
         "see whether the disk of LONGHAUL_HOME is healthy",
     ),
     (

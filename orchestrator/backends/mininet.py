@@ -9,6 +9,8 @@ run's name; the next run removes those of a killed run, and nothing else is ever
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -16,8 +18,12 @@ from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
 from longhaul.orchestrator.backends.guest_iperf3 import MISSING as IPERF3_MISSING
 from longhaul.orchestrator.backends.mininet_host import furnish, missing_on_host, run_on_host
+from longhaul.orchestrator.backends.originals import retain
 from longhaul.orchestrator.backends.programs import LOG, PYTHON, SHARED, write_program
+from longhaul.orchestrator.backends.scripts.observed_run import observe
+from longhaul.orchestrator.backends.scripts.run_script import STARTER, Output, clear, modules_of_script, run_script
 from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.system.built_kernels import manifest_of
 from longhaul.orchestrator.system.errors import BackendUnavailable
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings
@@ -45,38 +51,66 @@ class MininetBackend:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._guests = Guests(settings, self.name, self._furnish)
+        # Where a script's output goes as it comes; it is kept with the run, too.
+        self.script_output: Output | None = None
+        self.guests = Guests(settings, self.name, self._furnish)
 
     def check(self, run: Run) -> list[tuple[str, str]]:
-        needed = [] if run.where == "host" else self._guests.missing(*run.kernels)
+        needed = [] if run.where == "host" else self.guests.missing(*run.kernels)
         return [*self._missing_programs(run), *needed]
 
     def identity(self, run: Run) -> dict[str, str]:
         if missing := self.check(run):
             raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
-        return self.programs(run) if run.where == "host" else self._guests.identity(run) | self.programs(run)
+        if run.script is not None:
+            return self._identity_of_script(run)
+        return self.programs(run) if run.where == "host" else self.guests.identity(run) | self.programs(run)
+
+    def _identity_of_script(self, run: Run) -> dict[str, str]:
+        """It may use any congestion control, so all of them are one part. Programs that it starts are no part."""
+        modules = modules_of_script(self.guests, run.kernel, run.clock)
+        every = "".join(f"{module.name} {self.guests.hash(module)}\n" for module in modules)
+        programs = {
+            "script_modules": hashlib.sha256(every.encode()).hexdigest(),
+            "mininet_script": self.guests.hash(STARTER),
+            "mininet": self.guests.hash(_MININET),
+        }
+        probe = {name for name in self.guests.identity(run) if name == "lh_trace"}
+        return {name: value for name, value in self.guests.identity(run).items() if name not in probe} | programs
 
     def programs(self, run: Run) -> dict[str, str]:
         if missing := self._missing_programs(run):
             raise BackendUnavailable(f"{self.name} --in {run.where}", missing)
-        net = {"mininet_net": self._guests.hash(NET), "mininet": self._guests.hash(_MININET)}
+        net = {"mininet_net": self.guests.hash(NET), "mininet": self.guests.hash(_MININET)}
         if has_iperf3(run):
-            net["iperf3"] = self._guests.hash(_IPERF3)
+            net["iperf3"] = self.guests.hash(_IPERF3)
         if run.where == "host":
-            return {"kernel": os.uname().release, "agent": self._guests.hash(AGENT)} | net
+            return {"kernel": os.uname().release, "agent": self.guests.hash(AGENT)} | net
         return net
 
     def artefacts(self, run: Run) -> dict[str, Path]:
-        return self._guests.artefacts(run) if run.where == "guest" else {}
+        return self.guests.artefacts(run) if run.where == "guest" else {}
 
     def growing_traces(self, run: Run, directory: Path) -> list[Path]:
         return growing_traces(run, directory) if run.where == "guest" else [directory / TRACE]
 
     def run(self, run: Run, directory: Path, progress: Progress) -> Cost:
+        if run.script is not None:
+            return self._run_script(run, directory)
         if run.where == "guest":
-            return self._guests.run(run, directory, progress)
+            return self.guests.run(run, directory, progress)
         furnish(directory, NET)
         return run_on_host(run, directory, [PYTHON, str(directory / NET.name), "run"], self._settings, progress)
+
+    def _run_script(self, run: Run, directory: Path) -> Cost:
+        retain(self.guests.agent, self._settings)
+        cost = run_script(self.guests, run, directory, self.script_output)
+        release = manifest_of(self._settings.kernel(run.kernel))["kernelrelease"]
+        observed = observe(run, directory / "guest", directory, release)
+        (directory / "run.json").write_text(json.dumps(observed.as_json()))
+        (directory / "status.json").write_text(json.dumps({"status": "done"}))
+        clear(directory)
+        return cost
 
     @staticmethod
     def _missing_programs(run: Run) -> list[tuple[str, str]]:
@@ -84,7 +118,7 @@ class MininetBackend:
         return [*_missing_tools(), *programs, *(missing_on_host(run) if run.where == "host" else [])]
 
     def _furnish(self, run: Run, guest: Path) -> None:
-        place(self._guests.agent, guest / "agent")
+        place(self.guests.agent, guest / "agent")
         place(NET, guest / NET.name)
         write_program(guest, [PYTHON, f"{SHARED}/{NET.name}", "run", SHARED, "guest"], LOG)
 

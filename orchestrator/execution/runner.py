@@ -89,6 +89,9 @@ class Runner:
             with self._exporting(run, key, directory) as export:
                 cost = self._run(run, key, directory, export.watched(progress) if export else progress)
             until_ended.close()
+            if run.script is not None:
+                # Its hosts, links and flows are known now.
+                run = Run.from_json(json.loads((directory / "run.json").read_text()))
             if run.backend == "sandbox" and run.clock == "virtual" and cost.parts == 1:
                 note_run(guest_estimate_s(run), cost.cpu_s)
             outcome, status = None, "failed"
@@ -124,7 +127,9 @@ class Runner:
         self.sink.make_ready()
 
     def _exporting(self, run: Run, key: str, directory: Path) -> AbstractContextManager[RunExport | None]:
-        export = self.live.export_of(run, key, self.backend.growing_traces(run, directory)) if self.live else None
+        if self.live is None or run.script is not None:
+            return nullcontext()
+        export = self.live.export_of(run, key, self.backend.growing_traces(run, directory))
         return export or nullcontext()
 
     def _run(self, run: Run, key: str, directory: Path, progress: Progress) -> Cost:

@@ -37,7 +37,15 @@ from longhaul.orchestrator.spec.model import Capture
 from longhaul.orchestrator.spec.module_sources import admit_sources
 from longhaul.orchestrator.spec.sweep import count_points
 from longhaul.orchestrator.spec.yaml_text import LARGEST_BYTES
-from longhaul.orchestrator.system.errors import FidelityBroken, NotAllowed, OverLimit, PlanError, RunDamaged, SpecError
+from longhaul.orchestrator.system.errors import (
+    Conflict,
+    FidelityBroken,
+    NotAllowed,
+    OverLimit,
+    PlanError,
+    RunDamaged,
+    SpecError,
+)
 from longhaul.orchestrator.system.settings import Settings
 
 # Reading and compiling occupies a processor, longer with more points; more than this many at once would only wait for each other.
@@ -218,6 +226,9 @@ class Desk:
         )
 
     def _check_users_code(self, run: Run, run_id: str, *, trusted: bool) -> None:
+        if run.script is not None:
+            what = "it is the run of a script of the service's machine, and a service starts none"
+            raise Conflict("running again", run_id, what, f"run `longhaul rerun {run_id}` on that machine")
         if any(module.source for module in run.modules):
             self.require_user_code("running again", run_id)
             if not trusted:

@@ -50,6 +50,9 @@ def with_capture(run: Run, experiment: Experiment) -> Run:
 
 def add_capture(run: Run, asked: Capture) -> Run:
     """The run, which captures packets as asked; PlanError if it cannot."""
+    if run.script is not None:
+        what = "packets are captured in runs of experiments, and this one is a script's"
+        raise PlanError("compiling", "capture", what, "start tcpdump in the script")
     if run.backend != "sandbox":
         what = f"packets are captured in the sandbox, and this run is on {run.backend}"
         raise PlanError("compiling", "capture", what, "leave capture out; on hosts, tcpdump captures packets")

@@ -1,4 +1,4 @@
-"""Texts of a run: what the experiment's text came to, for tables and reports, and the words of programs; nothing is computed from them."""
+"""Texts of a run: what the experiment's text came to, for tables and reports, the words of programs, and scripts; nothing is computed from them."""
 
 from __future__ import annotations
 
@@ -40,3 +40,13 @@ class Programs:
     server_address: str
     client_address: str
     folder: str = field(default="", metadata=SELDOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A user's Mininet script: its file and its text, its arguments, and the folder in which it starts."""
+
+    file: str
+    text: str
+    arguments: tuple[str, ...]
+    folder: str

@@ -1,5 +1,4 @@
 """The Run: everything that determines one run, as frozen integers; `as_json` is exactly run.json of docs/run-directory.md.
-
     Run --- Node*            network namespaces
          |- Wire* - End*     veth pairs; each End has its Qdisc*
          |- Neighbour* Route* Link* Module* Flow* Expectation*
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longhaul.orchestrator.plan.meaning import Meaning, Programs
+from longhaul.orchestrator.plan.meaning import Meaning, Programs, Script
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
@@ -288,7 +287,7 @@ class Phase:
 class Run:
     """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once, `knobs` files of user's modules.
 
-    `capture` (captures.py) changes nothing in the trace, so it is no part of the id or of a kept run.
+    `capture` (captures.py) changes nothing in the trace, so it is no part of the id or of a kept run. A `script` is of the user's; what it did was observed.
     """
 
     format: int
@@ -322,6 +321,7 @@ class Run:
     parts: Parts | None = field(default=None, metadata=SELDOM)
     knobs: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     capture: Module | None = field(default=None, metadata=SELDOM)
+    script: Script | None = field(default=None, metadata=SELDOM)
 
     @property
     def title(self) -> str:

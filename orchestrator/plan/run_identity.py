@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
 
 from longhaul.orchestrator.plan.run import Run
 
@@ -30,8 +32,15 @@ def canonical(identity: Mapping[str, str]) -> dict[str, str]:
 
 def run_id(run: Run, identity: Mapping[str, str]) -> str:
     """The name of a result."""
-    plan = replace(run, capture=None).as_json()
+    plan = replace(run, capture=None).as_json() if run.script is None else _request_of_script(run)
     if run.parts is not None and not run.parts.alters:
         del plan["parts"]
     text = json.dumps([plan, canonical(identity)], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _request_of_script(run: Run) -> dict[str, Any]:
+    """What determines the run of a script: the rest was observed. The same script in another folder is the same one."""
+    assert run.script is not None
+    script = {"name": PurePath(run.script.file).name, "text": run.script.text, "arguments": list(run.script.arguments)}
+    return {"script": script, "kernel": run.kernel, "seed": run.seed, "clock": run.clock, "asked_at": run.asked_at}

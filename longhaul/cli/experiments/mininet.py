@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +13,10 @@ from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import SeedOption, SetOption
 from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError
 
-app = verb_app()
+if TYPE_CHECKING:
+    from longhaul.laboratory.scripts import ScriptEnd
 
-_MN = "/usr/bin/mn"
-# Folders below them are shown.
-_EMPTY_IN_GUESTS = ("/tmp", "/run", "/var/tmp")  # noqa: S108 (names, not files)
+app = verb_app()
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,9 @@ class MininetOptions:
     ] = None
     kernel: Annotated[str | None, typer.Option(help="The guest's kernel for a script.")] = None
     seed: SeedOption = None
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="Keep what a script's TCP connections and queues did as a run.")
+    ] = True
 
 
 @command(app, context_settings={"ignore_unknown_options": True})
@@ -65,27 +66,36 @@ def mininet(options: MininetOptions) -> int:
 
 
 def _script(what: str, arguments: Sequence[str], options: MininetOptions) -> int:
-    from longhaul.laboratory.experiments import load, plan
-    from longhaul.orchestrator.backends.consoles import run_script
-    from longhaul.orchestrator.backends.mininet import MininetBackend
-    from longhaul.orchestrator.results.staging import Staging
-    from longhaul.orchestrator.system.settings import load_settings
+    from longhaul.laboratory.scripts import run_mininet
+    from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
 
     if options.where == "host":
         raise PlanError("running", what, "scripts run in guests only", "on the host, start it with python3 as root")
-    script = _MN if what == "mn" else str(Path(what).absolute())
-    if not Path(script).is_file():
-        raise PlanError("running", what, "the file does not exist", "install mininet" if what == "mn" else "")
-    if (folder := str(Path(script).resolve().parent)) in _EMPTY_IN_GUESTS:
-        raise PlanError("running", what, f"a guest has an empty {folder} of its own", "move the script to a folder")
-    settings = load_settings()
-    clock, kernel = options.clock or "virtual", options.kernel or "6.12"
-    planned = plan(load("quick", set={"kernel": kernel}), backend="mininet", where=options.where, clock=clock)
-    _require_nothing_missing(MininetBackend(settings).check(planned.runs[0]), options.where)
-    seed = 1 if options.seed is None else options.seed
-    with Staging(settings.home) as staging, staging.directory("mininet") as directory:
-        words, virtual = [script, *arguments], clock == "virtual"
-        return run_script(settings, directory, words, kernel=kernel, seed=seed, virtual=virtual)
+    ended = run_mininet(
+        what,
+        arguments,
+        kernel=options.kernel or ORDINARY_KERNELS[0],
+        seed=1 if options.seed is None else options.seed,
+        clock=options.clock or "virtual",
+        keep=options.keep,
+        echo=True,
+    )
+    for line in _about_run(what, ended) if options.keep and ended.code == 0 else ():
+        print(f"longhaul: {line}", file=sys.stderr)
+    return ended.code
+
+
+def _about_run(what: str, ended: ScriptEnd) -> Iterator[str]:
+    if ended.run is None:
+        yield f"no run of {what} is kept: {ended.why}"
+        return
+    run, trace = ended.run["run"], ended.run["trace_sha256"][:16]
+    if ended.identical is None:
+        yield f"kept as run {run}, trace {trace}; `longhaul report {run}` draws it"
+    elif ended.identical:
+        yield f"identical to the kept run {run}, trace {trace}"
+    else:
+        yield f"trace {trace} differs from that of the kept run {run}, which stays"
 
 
 def _live(what: str, options: MininetOptions) -> int:

@@ -17,7 +17,7 @@ from longhaul.orchestrator.analysis.fidelity.devices import judge_devices, liste
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
 from longhaul.orchestrator.analysis.fidelity.l4s import judge_l4s
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
-from longhaul.orchestrator.analysis.fidelity.programs import judge_programs
+from longhaul.orchestrator.analysis.fidelity.programs import judge_programs, judge_script
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
@@ -58,6 +58,8 @@ class Check:
 
 def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
     """Every check that applies to this run."""
+    if run.script is not None:
+        return [*_complete(trace, facts), *(Check(*verdict) for verdict in judge_script(run, facts))]
     if run.hosts:
         return [
             *_complete(trace, facts),

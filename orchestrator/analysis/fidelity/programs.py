@@ -1,4 +1,4 @@
-"""The check of flows whose traffic programs make: the counts of both ends of their connections agree. Verdicts for checks.py."""
+"""The check of flows whose traffic programs or scripts make: the counts of both ends of their connections agree. Verdicts for checks.py."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ def judge_programs(run: Run, facts: dict[str, Any]) -> Iterator[Verdict]:
     for flow, fact in zip(run.flows, facts["flows"], strict=True):
         if flow.kind == PROGRAM and fact["connections"]:
             yield "bytes of programs", fact["bytes_received"] <= fact["bytes_sent"], _text(run, flow, fact)
+
+
+def judge_script(run: Run, facts: dict[str, Any]) -> Iterator[Verdict]:
+    """A verdict for each flow of a script: nothing else about it was known before it ran."""
+    for flow, fact in zip(run.flows, facts["flows"], strict=True):
+        text = f"{flow.name}: {fact['connections']} connections, {fact['bytes_sent']} bytes sent and {fact['bytes_received']} received"
+        yield "bytes of connections", fact["bytes_received"] <= fact["bytes_sent"], text
 
 
 def _text(run: Run, flow: Flow, fact: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import PurePath
 from string import Template
 from typing import Any
 
@@ -103,7 +104,7 @@ def _contents(runs: Sequence[tuple[RunDocument, Run, Trace]]) -> str:
             f'<a href="#run-{index}">{escape(run.title)}</a>',
             _status(document["status"]),
             format_rate(sum(flow["goodput_bps"] for flow in document["flows"])),
-            f"{document['path']['utilisation']:.1%}",
+            _share(document["path"]["utilisation"]),
             _number(document["path"]["queue_delay_ms"], " ms"),
             str(document["path"]["drops"]),
             _number(document["jain"], "", 4),
@@ -138,6 +139,9 @@ def _section(
 
 def _path_sentence(run: Run) -> str:
     meaning = run.meaning
+    if run.script is not None:
+        script = " ".join([PurePath(run.script.file).name, *run.script.arguments])
+        return f"Mininet script {script} · {len(run.links)} queues, the one with most losses and waiting first · {format_duration(run.duration_us)}"
     point = "".join(f" · {path} = {value}" for path, value in run.point.items())
     return (
         f"{format_rate(meaning.bandwidth_bps)} · round trip {format_duration(meaning.rtt_us)} · "
@@ -203,7 +207,7 @@ def _bottleneck_table(document: RunDocument) -> str:
     head = ["Utilisation", "Throughput", "Queue mean", "Queue p95", "Queue max", "Queue delay"]
     head += ["Drops", "Random losses", "Marks", "Jain index"]
     row = [
-        f"{path['utilisation']:.1%}",
+        _share(path["utilisation"]),
         format_rate(path["throughput_bps"]),
         _number(queue["mean"], " packets"),
         _number(queue["p95"], " packets", 0),
@@ -273,6 +277,10 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 def _status(status: str) -> str:
     good = status in ("done", "met", "holds")
     return f'<span class="{"good" if good else "bad"}">{"✓" if good else "✗"} {escape(status)}</span>'
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
 
 
 def _number(value: float | None, unit: str, digits: int = 1) -> str:

@@ -13,10 +13,10 @@ import ast
 import os
 import re
 import resource
-import runpy
 import shutil
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,6 +31,8 @@ _PAUSE_S = 0.5
 _DESCRIPTORS, _MOST_DESCRIPTORS = 1024, 8192
 _SWITCHES = ("UserSwitch", "OVSSwitch", "OVSKernelSwitch", "OVSBridge", "IVSSwitch")
 _LOCAL_CONTROLLERS = ("Controller", "OVSController")
+# The script's text, and the hosts with their namespaces, for those who read the run.
+_TEXT, _NODES = Path("/run/longhaul/script.txt"), Path("/run/longhaul/nodes.lines")
 # Of Open vSwitch alone: a bridge ignores them.
 _OPTIONS_OF_OVS = ("failMode", "datapath", "protocols", "inband", "opts", "reconnectms", "batch", "dpopts")
 _RULES = re.compile(r"\b(ovs-(?:vsctl|ofctl|dpctl|appctl)|dpctl)\b")
@@ -194,6 +196,28 @@ def _put_stand_ins() -> None:
     mininet.node.Node.sendCmd = send
 
 
+def _note_nodes() -> None:
+    """A line for those who read the run: which network namespace is which host, from when on."""
+    start_as_mininet = mininet.node.Node.startShell
+
+    def start(self: Any, *words: Any, **options: Any) -> None:
+        start_as_mininet(self, *words, **options)
+        if self.inNamespace:
+            namespace = Path(f"/proc/{self.pid}/ns/net").stat().st_ino
+            with _NODES.open("a") as nodes:
+                nodes.write(f"{time.monotonic_ns()} {namespace} {self.name}\n")
+
+    mininet.node.Node.startShell = start
+
+
+def _run_text(script: str) -> None:
+    """Run the script from the text that its run has: its file may be another one by now."""
+    module = types.ModuleType("__main__")
+    module.__file__ = script
+    sys.modules["__main__"] = module
+    exec(compile(_TEXT.read_text(), script, "exec"), module.__dict__)  # noqa: S102 (it is the user's)
+
+
 def _is_switch(value: object) -> bool:
     return getattr(value, "__name__", "") in _SWITCHES
 
@@ -204,8 +228,8 @@ def _is_default(value: object) -> bool:
 
 def _check_language(script: str) -> None:
     """Refuse a script of Python 2, which stops at its first line of that language otherwise."""
+    text = _TEXT.read_text()
     try:
-        text = Path(script).read_text(errors="replace")
         ast.parse(text)
     except SyntaxError as error:
         if found := _PYTHON_2.search(text):
@@ -217,9 +241,6 @@ def _check_language(script: str) -> None:
             )
         print(f"longhaul: running {script}: line {error.lineno}: {error.msg}", file=sys.stderr)
         raise SystemExit(1) from None
-    except OSError:
-        # Python names it.
-        return
 
 
 def main() -> None:
@@ -237,8 +258,9 @@ def main() -> None:
     # For each node and program, mnexec closes every descriptor that it could have.
     resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _MOST_DESCRIPTORS))
     _put_stand_ins()
+    _note_nodes()
     sys.path[0] = str(Path(script).parent)
-    runpy.run_path(script, run_name="__main__")
+    _run_text(script)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Mininet scripts of users: run in a guest, observed, and described as a run."""
