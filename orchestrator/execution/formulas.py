@@ -45,6 +45,7 @@ _PARSE_TRIES = 10
 # Earlier hashes of formulas that compute the same: their runs are not evaluated again.
 SAME_FORMULAS = dict.fromkeys(
     (
+        "8dd13e60b14f",
         "efa6d239be3e",
         "3b467774ee1e",
         "d93c343051bb",
@@ -55,7 +56,7 @@ SAME_FORMULAS = dict.fromkeys(
         "22ce21b1a038",
         "897393ced42e",
     ),
-    "8dd13e60b14f",
+    "b0b4f4b99bc5",
 )
 
 

@@ -53,6 +53,8 @@ _TICK_US = 10_000
 _MTU, _ETHERNET_BYTES, _HEADERS_BYTES = 1500, 14, 52
 # The direction with fewer bytes is a flow too from here on: a request is none, a transfer both ways is two.
 _A_FLOW_BYTES = 65_536
+# A TCP that has measured none.
+_NO_RTT = 2**32 - 1
 _ROOT = "root"
 _KEEPING = "keeping the run of"
 _NO_NAME = re.compile(r"[^a-z0-9-]+")
@@ -189,7 +191,7 @@ def observe(request: Run, guest: Path, directory: Path, release: str) -> Run:
         schedule=tuple(_changes(links, rates)),
         meaning=_meaning(
             links[0].rate_bps,
-            min(end.least_rtt_us for way in ways for end in way.senders),
+            min((end.least_rtt_us for way in ways for end in way.senders if end.least_rtt_us != _NO_RTT), default=0),
             max(end.mss for way in ways for end in way.senders),
         ),
     )
@@ -199,12 +201,12 @@ class _Names:
     """Names of hosts by their network namespaces. The number of one that is gone is used again, by a host of the script's next net."""
 
     def __init__(self, file: Path, began_ns: int) -> None:
-        lines = [line.split() for line in file.read_text().splitlines()] if file.is_file() else []
+        lines = [line.split(maxsplit=2) for line in file.read_text().splitlines()] if file.is_file() else []
         self._began = [(int(at_ns) - began_ns, int(namespace), name) for at_ns, namespace, name in reversed(lines)]
 
     def of(self, end: End, at_ns: int) -> str:
-        """The host that had this end of a connection at a time; `root` outside of all hosts."""
-        return next((name for ns, space, name in self._began if space == end.namespace and ns <= at_ns), _ROOT)
+        """The host that had this end of a connection at a time; its address outside of Mininet's hosts."""
+        return next((name for ns, space, name in self._began if space == end.namespace and ns <= at_ns), end.address)
 
 
 def _ways(observed: Observed, names: _Names) -> list[_Way]:
