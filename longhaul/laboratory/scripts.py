@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.plan.run_document import RunDocument
 
 MN = "/usr/bin/mn"
-CLOCKS = ("virtual", "real")
+CLOCKS = ("real", "virtual")
 # Folders below them are shown.
 _EMPTY_IN_GUESTS = ("/tmp", "/run", "/var/tmp")  # noqa: S108 (names, not files)
 _LONGEST_TEXT = 1_000_000
