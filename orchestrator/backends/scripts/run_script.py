@@ -98,7 +98,10 @@ def _furnish(guests: Guests, run: Run, script: Script, directory: Path) -> None:
     place(STARTER, guest / STARTER.name)
     (guest / TEXT).write_text(script.text)
     words = [script.file, *script.arguments]
-    shown = [script.folder, *(str(Path(word).parent) for word in words if word.startswith("/"))]
+    if not Path(script.folder).is_dir():
+        raise BackendError("running", script.file, f"the folder where it starts, {script.folder}, is gone", "create it")
+    folders = [Path(word).parent for word in words if word.startswith("/")]
+    shown = [script.folder, *(str(folder) for folder in folders if folder.is_dir())]
     words = [PYTHON, f"{SHARED}/{STARTER.name}", *words]
     write_program(guest, words, FILES, script.folder, shown, [module.stem for module in modules[:-1]])
 
