@@ -70,7 +70,7 @@ static struct output lines = { .path = "guest/connections.lines", .room = LH_LIN
 
 struct connection;
 
-/* The kernel tells of CLOSE before it frees a socket, so these pointers are good. */
+/* The kernel reports CLOSE before it frees a socket, so these pointers are good. */
 struct end {
 	struct hlist_node by_socket;
 	struct list_head dirty;
@@ -472,10 +472,10 @@ static void look(struct queue *queue, const struct Qdisc *root, u64 now)
 	begin_to_tick(now);
 }
 
-/* What a qdisc or a class says of itself to those who ask for it, as `tc` does: its options, in bytes a second. */
-static u64 rate_in(const struct sk_buff *said, const char *kind)
+/* The rate in the options that a qdisc or a class dumps, as `tc` reads them, in bytes a second. */
+static u64 rate_in(const struct sk_buff *dumped, const char *kind)
 {
-	const struct nlattr *options = nla_find((void *)said->data, said->len, TCA_OPTIONS), *found;
+	const struct nlattr *options = nla_find((void *)dumped->data, dumped->len, TCA_OPTIONS), *found;
 	int netem = NLA_ALIGN(sizeof(struct tc_netem_qopt));
 
 	if (!options)
@@ -507,10 +507,10 @@ static u64 rate_in(const struct sk_buff *said, const char *kind)
 	return found ? ((const struct tc_netem_rate *)nla_data(found))->rate : 0;
 }
 
-/* The only class below the root; of several, none says what the device has. */
+/* The only class below the root; of several, none has the rate of the device. */
 struct top_class {
 	struct qdisc_walker walker;
-	struct sk_buff *said;
+	struct sk_buff *dumped;
 	unsigned int count;
 	u64 rate;
 };
@@ -520,11 +520,11 @@ static int ask_class(struct Qdisc *root, unsigned long class, struct qdisc_walke
 	struct top_class *top = container_of(walker, struct top_class, walker);
 	struct tcmsg message = {};
 
-	skb_trim(top->said, 0);
-	if (root->ops->cl_ops->dump(root, class, top->said, &message) < 0 || message.tcm_parent != TC_H_ROOT)
+	skb_trim(top->dumped, 0);
+	if (root->ops->cl_ops->dump(root, class, top->dumped, &message) < 0 || message.tcm_parent != TC_H_ROOT)
 		return 0;
 	top->count++;
-	top->rate = rate_in(top->said, root->ops->id);
+	top->rate = rate_in(top->dumped, root->ops->id);
 	return 0;
 }
 
@@ -533,16 +533,16 @@ static u64 ask_rate(struct Qdisc *root)
 	struct top_class top = { .walker.fn = ask_class };
 	u64 rate = 0;
 
-	top.said = alloc_skb(SKB_MAX_ALLOC / 4, GFP_ATOMIC);
-	if (!top.said)
+	top.dumped = alloc_skb(SKB_MAX_ALLOC / 4, GFP_ATOMIC);
+	if (!top.dumped)
 		return 0;
 	if (!strcmp(root->ops->id, "htb")) {
 		root->ops->cl_ops->walk(root, &top.walker);
 		rate = top.count == 1 ? top.rate : 0;
-	} else if (root->ops->dump && root->ops->dump(root, top.said) >= 0) {
-		rate = rate_in(top.said, root->ops->id);
+	} else if (root->ops->dump && root->ops->dump(root, top.dumped) >= 0) {
+		rate = rate_in(top.dumped, root->ops->id);
 	}
-	consume_skb(top.said);
+	consume_skb(top.dumped);
 	return rate;
 }
 

@@ -55,9 +55,9 @@ def kept(folder: Path, *words: str) -> tuple[str, Run, Trace]:
     """The last line that a script prints, its kept run and that run's trace."""
     done = mininet(*words, folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    said = done.stderr.splitlines()[-1].split()
-    assert said[:4] == ["longhaul:", "kept", "as", "run"], done.stderr
-    run = longhaul.kept_run(said[4].rstrip(","))
+    about = done.stderr.splitlines()[-1].split()
+    assert about[:4] == ["longhaul:", "kept", "as", "run"], done.stderr
+    run = longhaul.kept_run(about[4].rstrip(","))
     return (done.stdout.splitlines() or [""])[-1], run, Store(load_settings()).trace(run["run"])
 
 
