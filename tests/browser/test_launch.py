@@ -104,6 +104,30 @@ def test_form_marks_an_error_and_launches_two_flows(at_launch: Page, visitor: Vi
     ]  # fmt: skip
 
 
+def test_form_captures_packets(at_launch: Page, service: Service) -> None:
+    page = at_launch
+    page.get_by_label("Name", exact=True).first.fill("captured")
+    page.get_by_label("Duration").fill("2 s")
+    page.get_by_label("Warmup").fill("")
+    page.locator("summary", has_text="Packets").click()
+    page.get_by_role("button", name="Capture packets").click()
+    where = page.get_by_label("Captured at")
+    expect(where).to_have_value("bottleneck")
+    where.fill("")
+    # A comma at the end stays while a list is being typed.
+    where.press_sequentially("bottleneck, a9", delay=KEY_MS)
+    assert data(page)["capture"] == {"at": ["bottleneck", "a9"]}
+    expect(where).to_have_attribute("aria-invalid", "true")
+    where.press("Backspace")
+    where.press("1")
+    page.get_by_label("Bytes of each packet").fill("128")
+    assert data(page)["capture"] == {"at": ["bottleneck", "a1"], "snap": 128}
+    button(page).click()
+    found = launched(page, service)
+    assert found["status"] == "done"
+    expect(page.get_by_role("link", name=re.compile("capture.pcapng"))).to_be_visible()
+
+
 def test_text_marks_an_error_and_launches_two_flows(at_launch: Page, service: Service) -> None:
     page = at_launch
     replace_text(page, SHORT.replace("cc: reno", "cc: rino").replace("short", "by-text"))

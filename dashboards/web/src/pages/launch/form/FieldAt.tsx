@@ -3,7 +3,7 @@ import { useId, useState } from "react";
 import { mistakeAt } from "../problems";
 import { type Schema, schemaAt } from "../schema";
 import { type Location, type Value, valueAt } from "../yamlText";
-import { textOf, useEdit, write } from "./edit";
+import { listed, textOf, useEdit, write } from "./edit";
 import styles from "./Form.module.css";
 
 interface Props {
@@ -18,9 +18,11 @@ interface Props {
   /** Converts the text to a value, if the schema does not determine it. */
   read?: (text: string) => Value;
   wide?: boolean;
+  /** The value of an empty field; without it, the field is removed. */
+  empty?: Value;
 }
 
-export function FieldAt({ at, label, help, placeholder, choices, offers, read, wide = false }: Props) {
+export function FieldAt({ at, label, help, placeholder, choices, offers, read, wide = false, empty }: Props) {
   const { data, schema, mistakes } = useEdit();
   const id = useId();
   const found = schema && schemaAt(schema, at);
@@ -36,7 +38,7 @@ export function FieldAt({ at, label, help, placeholder, choices, offers, read, w
     className: styles.control,
   };
   const commit = (text: string): void => {
-    write(at, text.trim() === "" ? undefined : (read ?? ((one) => typed(found, one)))(text), schema);
+    write(at, text.trim() === "" ? empty : (read ?? ((one) => typed(found, one)))(text), schema);
   };
   return (
     <div className={wide ? styles.wide : styles.field}>
@@ -81,7 +83,8 @@ export function TextInput({
   offers,
 }: ControlProps & { placeholder: string; offers?: readonly string[] | undefined }) {
   const [typing, setTyping] = useState<string | null>(null);
-  const shown = typing !== null && (typing.trim() === value || isSameNumber(typing, value)) ? typing : value;
+  const isSame = (one: string): boolean => one.trim() === value || isSameNumber(one, value) || isSameList(one, value);
+  const shown = typing !== null && isSame(typing) ? typing : value;
   return (
     <>
       <input
@@ -112,6 +115,11 @@ export function TextInput({
 /** "5." while typing 5.5 equals 5. */
 function isSameNumber(one: string, other: string): boolean {
   return one.trim() !== "" && other !== "" && Number(one) === Number(other);
+}
+
+/** "a1," while typing a1, b1 equals a1. */
+function isSameList(one: string, other: string): boolean {
+  return textOf(listed(one)) === other;
 }
 
 function Choice({

@@ -1,5 +1,6 @@
-/** The experiment as a whole: its name, duration, repeats and kernel. */
+/** The experiment as a whole: its name, duration, repeats, kernel and captured packets. */
 import { isThere, useKernels } from "../../../api/queries";
+import { CaptureFields } from "./CaptureFields";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { NodeFields } from "./NodeFields";
@@ -28,6 +29,7 @@ export function RunSection() {
         </div>
       </details>
       <NodeFields />
+      <CaptureFields />
     </section>
   );
 }

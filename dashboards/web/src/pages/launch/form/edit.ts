@@ -71,7 +71,13 @@ export function textOf(value: Value | undefined): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "boolean") return value ? "on" : "off";
   if (typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) return value.toExponential();
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Names with commas or spaces between them, as a list. */
+export function listed(text: string): Value {
+  return text.split(/[,\s]+/).filter((one) => one !== "");
 }
 
 /** Counts are numbers, quantities are texts. */
