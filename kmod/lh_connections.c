@@ -36,6 +36,7 @@
 #include <linux/netdevice.h>
 #include <linux/reboot.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/tcp.h>
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
@@ -528,18 +529,26 @@ static int ask_class(struct Qdisc *root, unsigned long class, struct qdisc_walke
 	return 0;
 }
 
+/* Others have no rate, and some of them cannot be asked here. */
+static bool has_rate(const struct Qdisc *root)
+{
+	static const char *const kinds[] = { "htb", "tbf", "netem", "cake" };
+
+	return match_string(kinds, ARRAY_SIZE(kinds), root->ops->id) >= 0;
+}
+
 static u64 ask_rate(struct Qdisc *root)
 {
 	struct top_class top = { .walker.fn = ask_class };
 	u64 rate = 0;
 
-	top.dumped = alloc_skb(SKB_MAX_ALLOC / 4, GFP_ATOMIC);
+	top.dumped = has_rate(root) ? alloc_skb(SKB_MAX_ALLOC / 4, GFP_ATOMIC) : NULL;
 	if (!top.dumped)
 		return 0;
 	if (!strcmp(root->ops->id, "htb")) {
 		root->ops->cl_ops->walk(root, &top.walker);
 		rate = top.count == 1 ? top.rate : 0;
-	} else if (root->ops->dump && root->ops->dump(root, top.dumped) >= 0) {
+	} else if (root->ops->dump(root, top.dumped) >= 0) {
 		rate = rate_in(top.dumped, root->ops->id);
 	}
 	consume_skb(top.dumped);

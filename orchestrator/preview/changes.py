@@ -47,6 +47,9 @@ def run_marks(run: Run) -> list[Mark]:
         if change.mtu is not None and (text := f"MTU {change.mtu}") not in lines:
             lines.append(text)
         side = "" if (change.node, change.dev) in bottleneck else "reverse "
+        if run.script is not None:
+            # Any of its links may be the one that matters.
+            side = f"{change.dev}: "
         for qdisc in change.qdiscs:
             place = change.node, change.dev, qdisc.handle
             new = [side + text for text in _changed(options.get(place, {}), qdisc.options)]

@@ -69,7 +69,7 @@ else:
 if failed and ctypes.get_errno() != errno.EEXIST:
     sys.exit("tcp_probe: " + os.strerror(ctypes.get_errno()))
 """
-# Mininet's iperf waits with it until a server listens.
+# Mininet's waitListening() asks it whether a server listens.
 _TELNET = """#!/bin/bash
 [ "$1" != -e ] || shift 2
 exec 3<>"/dev/tcp/$1/${2:-23}" && echo "Connected to $1."

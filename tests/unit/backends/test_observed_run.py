@@ -12,6 +12,7 @@ import pytest
 from longhaul.orchestrator.backends.scripts.observed_run import NothingToKeep, observe, request_script
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_identity import run_id
+from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.system.errors import TraceError
 from longhaul.orchestrator.trace.records import EVENT_END, KIND_NUMBERS, TRACE_KINDS, Trace, read_trace
 
@@ -107,6 +108,17 @@ def test_a_namespace_has_the_name_of_its_host_at_that_time(tmp_path: Path) -> No
     guest.connect(8, 9, 1000, 0, (UNNAMED, H1))
     run, _ = guest.observe()
     assert [flow.name for flow in run.flows] == ["h1-h2-80", "h1-web server-80", "10.0.0.1-h1-80"]
+
+
+def test_a_change_of_a_rate_names_its_device(tmp_path: Path) -> None:
+    guest = Guest(tmp_path)
+    guest.connect(1, 2, 1000, 0)
+    # While a queue is replaced, its rate is unknown for a moment.
+    guest.lines += [f"rate 0 {4 * S} 0", f"rate 0 {4 * S + 1000} 5000000", "queue 1 idle-eth0", "rate 1 7 1000000"]
+    run, _ = guest.observe()
+    assert [(link.dev, link.rate_bps) for link in run.links] == [("s1-eth1", 10_000_000)]
+    assert run.link_rates(run.links[0]) == [(0, 4_000_001, 10_000_000), (4_000_001, 10_000_000, 5_000_000)]
+    assert [mark.text for mark in run_marks(run)] == ["s1-eth1: 5 Mbit/s"]
 
 
 def test_records_are_in_the_order_of_time_and_end_with_the_end(tmp_path: Path) -> None:
