@@ -647,25 +647,24 @@ static struct netems find_netems(const struct net_device *dev, const struct Qdis
 }
 
 /*
- * A netem counts the losses of chance among its drops, as those above it do, but it drops for room only when it is full. What
- * no qdisc counts is lost by the link itself.
+ * Whether a qdisc has dropped a packet that is freed in a transmission, and why. A netem counts the losses of chance among its
+ * drops, as those above it do, but it drops for room only when it is full. What no qdisc counts is none of a queue: a copy that a
+ * packet socket had no room for.
  */
-static enum lh_drop find_cause(struct queue *queue, const struct net_device *dev, const struct Qdisc *root)
+static bool find_cause(struct queue *queue, const struct net_device *dev, const struct Qdisc *root, enum lh_drop *cause)
 {
 	struct netems netems = find_netems(dev, root, queue->taken);
 	bool by_netem = netems.drops != queue->netem_drops, counted = root->qstats.drops != queue->root_drops;
 
 	queue->netem_drops = netems.drops;
 	queue->root_drops += counted;
-	if (by_netem)
-		return netems.full ? LH_DROP_QUEUE : LH_DROP_RANDOM;
-	return counted ? LH_DROP_QUEUE : LH_DROP_RANDOM;
+	*cause = by_netem && !netems.full ? LH_DROP_RANDOM : LH_DROP_QUEUE;
+	return by_netem || counted;
 }
 
-static void write_drop(struct queue *queue, const struct Qdisc *root, const struct sk_buff *skb, u64 now)
+static void write_drop(struct queue *queue, u32 waiting, enum lh_drop cause, const struct sk_buff *skb, u64 now)
 {
 	const struct iphdr *ip = (const void *)(skb->data + ETH_HLEN);
-	enum lh_drop cause = find_cause(queue, skb->dev, root);
 	struct lh_drop_record *record = new_record(LH_DROP, cause, queue->id, now);
 
 	if (cause == LH_DROP_QUEUE)
@@ -673,7 +672,7 @@ static void write_drop(struct queue *queue, const struct Qdisc *root, const stru
 	else
 		queue->losses++;
 	record->length = skb->len;
-	record->queue_packets = root->q.qlen + queue->taken;
+	record->queue_packets = waiting;
 	/* ARP has none. */
 	if (skb->protocol == htons(ETH_P_IP) && skb_headlen(skb) >= ETH_HLEN + sizeof(*ip) + sizeof(struct tcphdr) &&
 	    (ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP)) {
@@ -687,26 +686,38 @@ static void write_drop(struct queue *queue, const struct Qdisc *root, const stru
 	}
 }
 
-/* A qdisc that is removed with packets in it frees them later, outside of a transmission. */
+/* The packets of a queue that is replaced, or whose device is taken down, are freed outside of a transmission. */
+static bool is_discarded(const struct net_device *dev, const struct sk_buff *skb)
+{
+	return dev->reg_state == NETREG_REGISTERED && (!skb->sk || skb->sk->sk_family != AF_PACKET);
+}
+
 static void on_kfree_skb(void *unused, struct sk_buff *skb)
 {
 	const struct net_device *dev = skb->dev;
+	enum lh_drop cause = LH_DROP_QUEUE;
 	const struct Qdisc *root;
 	struct queue *queue;
 	unsigned long flags;
 	u64 now;
 
-	if (!dev || !in_softirq() || !is_outbound(skb))
+	if (!dev || !is_outbound(skb))
 		return;
 	rcu_read_lock();
 	spin_lock_irqsave(&lock, flags);
 	now = ktime_get_ns();
 	root = rcu_dereference(dev->qdisc);
-	queue = find_queue(dev) ?: (root && root->enqueue ? follow(dev) : NULL);
-	if (queue && root && !ended) {
-		look(queue, root, now);
-		write_drop(queue, root, skb, now);
-	}
+	if (ended || !root || (!in_softirq() && !is_discarded(dev, skb)))
+		goto out;
+	queue = find_queue(dev) ?: (root->enqueue ? follow(dev) : NULL);
+	if (!queue)
+		goto out;
+	look(queue, root, now);
+	if (!in_softirq())
+		write_drop(queue, root->q.qlen, cause, skb, now);
+	else if (find_cause(queue, dev, root, &cause))
+		write_drop(queue, root->q.qlen + queue->taken, cause, skb, now);
+out:
 	spin_unlock_irqrestore(&lock, flags);
 	rcu_read_unlock();
 }

@@ -146,6 +146,38 @@ def test_rates_are_those_of_the_kernel_and_nets_follow_one_another(folder: Path)
     assert 0.5 < run["path"]["utilisation"] < 1
 
 
+REPLACED = """
+import json, time
+from mininet.link import TCLink
+from mininet.net import Mininet
+from mininet.topo import SingleSwitchTopo
+
+net = Mininet(topo=SingleSwitchTopo(2), link=TCLink)
+net.start()
+h1, h2 = net.hosts
+h1.intf().config(bw=5, delay="10ms", max_queue_size=100)
+h2.cmd("iperf3 -s -D")
+h2.cmd("tcpdump -B 4 -w /dev/null &")
+h1.cmd("iperf3 -c", h2.IP(), "-t 3 > /dev/null &")
+time.sleep(2)
+waiting = json.loads(h1.cmd("tc -s -j qdisc show dev h1-eth0"))[0]
+h1.cmd("tc qdisc del dev h1-eth0 root")
+time.sleep(3)
+print(waiting["qlen"], waiting["drops"])
+net.stop()
+"""
+
+
+def test_packets_of_a_queue_that_is_replaced_are_dropped(folder: Path) -> None:
+    """Copies for tcpdump, for which it has little room, are not."""
+    (folder / "replaced.py").write_text(REPLACED)
+    printed, run, trace = kept(folder, "replaced.py")
+    waited, dropped = map(int, printed.split())
+    assert waited > 20
+    assert run["path"]["drops"] == waited + dropped and run["path"]["losses"] == 0
+    assert len(set(trace.drops["t_ns"][-waited:])) == 1
+
+
 WITHOUT_QUEUES = """
 from mininet.net import Mininet
 from mininet.topo import SingleSwitchTopo
