@@ -84,6 +84,9 @@ def check_shell(settings: Settings, run: Run, request: ShellRequest) -> None:
     if is_fenced(run, settings):
         what = "it loads code of a user, which a guest runs confined, and a shell needs this machine's files"
         raise PlanError(attempting, subject, what, "if you trust that code, set LONGHAUL_CONFINEMENT=off")
+    if not (settings.modules(run.kernel) / f"{_MODULE}.ko").is_file():
+        what = f"a patch of the sandbox that a shell needs does not apply to the kernel {run.kernel}"
+        raise PlanError(attempting, subject, what, "use another kernel")
     if len(_links(run)) > _LONGEST_PARAMETER:
         what = f"the names of its {len(run.links)} queues are too long together"
         raise PlanError(attempting, subject, what, "give its nodes shorter names")
