@@ -4,6 +4,7 @@
 #define HOOKS_H
 
 #include <linux/printk.h>
+#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -52,6 +53,12 @@ static inline void unhook_all(struct hooks *hooks)
 		tracepoint_probe_unregister(last->point, last->function, NULL);
 	}
 	tracepoint_synchronize_unregister();
+}
+
+/* At kfree_skb: in a queue a packet begins with its Ethernet header; one that has arrived is past it. */
+static inline bool is_outbound(const struct sk_buff *skb)
+{
+	return skb_mac_header_was_set(skb) && skb_mac_header(skb) == skb->data;
 }
 
 #endif

@@ -26,9 +26,8 @@
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 
-#include <os.h>
-
 #include "hooks.h"
+#include "host_file.h"
 #include "lh_capture.h"
 
 #define LH_BLOCKS_BYTES (256 * 1024)
@@ -62,17 +61,8 @@ static unsigned int held = 65536;
 module_param(held, uint, 0444);
 MODULE_PARM_DESC(held, "packets that the queues of the devices may hold");
 
-/* A file of the host, and what is not yet written to it. */
-struct output {
-	const char *path;
-	unsigned int room, used;
-	int fd;
-	u64 written;
-	u8 *buffer;
-};
-
-static struct output blocks = { .path = "guest/capture.blocks", .room = LH_BLOCKS_BYTES };
-static struct output events = { .path = "guest/capture.events", .room = 4096 };
+static struct host_file blocks = { .path = "guest/capture.blocks", .content = "packets", .room = LH_BLOCKS_BYTES };
+static struct host_file events = { .path = "guest/capture.events", .content = "packets", .room = 4096 };
 
 /*
  * The packets that devices were given last, in the order of their coming: the next one takes the place of the oldest. Their
@@ -95,51 +85,6 @@ static struct net_device *peers[LH_CAPTURE_DEVICES]; /* the other ends */
 static bool is_hosts[LH_CAPTURE_DEVICES];
 static unsigned long *wanted; /* ports */
 static DEFINE_SPINLOCK(lock); /* all of the above */
-
-/* ---- files ---- */
-
-static void write_out(struct output *output)
-{
-	unsigned int done = 0;
-
-	while (done < output->used) {
-		int n = os_write_file(output->fd, output->buffer + done, output->used - done);
-
-		if (n > 0)
-			done += n;
-		else if (n != -EINTR && n != -EAGAIN)
-			panic("lh_capture: writing the packets failed with error %d", n ? -n : EIO);
-	}
-	output->written += done;
-	output->used = 0;
-}
-
-static void *reserve(struct output *output, unsigned int bytes)
-{
-	void *room;
-
-	if (output->used + bytes > output->room)
-		write_out(output);
-	room = output->buffer + output->used;
-	output->used += bytes;
-	return room;
-}
-
-static int open_output(struct output *output)
-{
-	output->buffer = vmalloc(output->room);
-	if (!output->buffer)
-		return -ENOMEM;
-	output->fd = os_open_file(output->path, of_cloexec(of_trunc(of_create(of_write(OPENFLAGS())))), 0644);
-	return output->fd < 0 ? output->fd : 0;
-}
-
-static void close_output(struct output *output)
-{
-	if (output->fd >= 0)
-		os_close_file(output->fd);
-	vfree(output->buffer);
-}
 
 /* ---- packets that wait ---- */
 
@@ -368,12 +313,6 @@ static void on_netif_receive_skb(void *unused, struct sk_buff *skb)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-/* In a queue a packet begins with its Ethernet header; one that has arrived is past it. */
-static bool is_outbound(const struct sk_buff *skb)
-{
-	return skb_mac_header_was_set(skb) && skb_mac_header(skb) == skb->data;
-}
-
 /* The same drops as in the trace (lh_trace.c), in the same order. */
 static void on_kfree_skb(void *unused, struct sk_buff *skb)
 {
@@ -468,8 +407,8 @@ static int parse_ports(void)
 
 static void let_go_of_memory(void)
 {
-	close_output(&blocks);
-	close_output(&events);
+	close_host_file(&blocks);
+	close_host_file(&events);
 	vfree(waiting);
 	vfree(heads);
 	bitmap_free(wanted);
@@ -497,9 +436,9 @@ static int __init lh_capture_init(void)
 		goto free;
 	error = parse_ports();
 	if (!error)
-		error = open_output(&blocks);
+		error = open_host_file(&blocks);
 	if (!error)
-		error = open_output(&events);
+		error = open_host_file(&events);
 	if (error)
 		goto free;
 	error = register_netdevice_notifier(&device_notifier);

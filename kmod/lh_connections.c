@@ -38,7 +38,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tcp.h>
-#include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
@@ -46,10 +45,10 @@
 #include <net/sch_generic.h>
 #include <net/tcp.h>
 
-#include <os.h>
-
 #include "hooks.h"
+#include "host_file.h"
 #include "lh_trace.h"
+#include "tcp_ends.h"
 
 #define LH_RECORDS_BYTES (256 * 1024)
 #define LH_LINES_BYTES 4096
@@ -58,16 +57,8 @@
 #define LH_MOST_CONNECTIONS 32768
 #define LH_MOST_QUEUES 256
 
-/* A file of the host, and what is not yet written to it. */
-struct output {
-	const char *path;
-	unsigned int room, used;
-	int fd;
-	u8 *buffer;
-};
-
-static struct output records = { .path = "guest/connections.records", .room = LH_RECORDS_BYTES };
-static struct output lines = { .path = "guest/connections.lines", .room = LH_LINES_BYTES };
+static struct host_file records = { .path = "guest/connections.records", .content = "trace", .room = LH_RECORDS_BYTES };
+static struct host_file lines = { .path = "guest/connections.lines", .content = "trace", .room = LH_LINES_BYTES };
 
 struct connection;
 
@@ -120,32 +111,6 @@ static struct hrtimer tick;
 static bool ticking, ended;
 
 /* ---- files ---- */
-
-static void write_out(struct output *output)
-{
-	unsigned int done = 0;
-
-	while (done < output->used) {
-		int n = os_write_file(output->fd, output->buffer + done, output->used - done);
-
-		if (n > 0)
-			done += n;
-		else if (n != -EINTR && n != -EAGAIN)
-			panic("lh_connections: writing the trace failed with error %d", n ? -n : EIO);
-	}
-	output->used = 0;
-}
-
-static void *reserve(struct output *output, unsigned int bytes)
-{
-	void *room;
-
-	if (output->used + bytes > output->room)
-		write_out(output);
-	room = output->buffer + output->used;
-	output->used += bytes;
-	return room;
-}
 
 static __printf(1, 2) void write_line(const char *format, ...)
 {
@@ -200,12 +165,6 @@ static struct end *find_end(const struct sock *sk)
 	return NULL;
 }
 
-static u64 received_bytes(const struct sock *sk)
-{
-	/* The kernel counts a FIN as a byte. */
-	return tcp_sk(sk)->bytes_received - !!sock_flag(sk, SOCK_DONE);
-}
-
 static void remember_received(struct end *end, u64 now)
 {
 	u64 received = received_bytes(end->sk);
@@ -232,7 +191,7 @@ static void count_end(struct end *end)
 	const struct sock *sk = end->sk;
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	end->sent = tp->bytes_sent - tp->bytes_retrans;
+	end->sent = sent_bytes(sk);
 	end->received = received_bytes(sk);
 	end->packets_sent = tp->data_segs_out;
 	end->packets_received = tp->data_segs_in;
@@ -269,12 +228,6 @@ static void add_end(struct connection *connection, unsigned int index, struct so
 	hash_add(ends, &end->by_socket, (unsigned long)sk);
 }
 
-/* A connection inside its own host crosses no link. */
-static bool leaves_host(const struct sock *sk)
-{
-	return sk->sk_daddr && !ipv4_is_loopback(sk->sk_daddr) && sk->sk_daddr != sk->sk_rcv_saddr;
-}
-
 static void open_connection(struct sock *sk, u64 now)
 {
 	struct connection *made;
@@ -294,12 +247,6 @@ static void open_connection(struct sock *sk, u64 now)
 	made->opened_ns = now;
 	add_end(made, 0, sk);
 	list_add(&made->list, &opening);
-}
-
-static bool are_peers(const struct sock *one, const struct sock *other)
-{
-	return one->sk_daddr == other->sk_rcv_saddr && one->sk_rcv_saddr == other->sk_daddr &&
-	       one->sk_dport == htons(other->sk_num) && other->sk_dport == htons(one->sk_num);
 }
 
 static void join_connection(struct sock *sk, u64 now)
@@ -385,6 +332,7 @@ static void on_rcv_space_adjust(void *unused, struct sock *sk)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
+/* As the probe does, whose bytes are part of the ids of runs. */
 static void write_ack(const struct end *end, u64 now)
 {
 	const struct sock *sk = end->sk;
@@ -424,12 +372,16 @@ static void on_tcp_probe(void *unused, struct sock *sk)
 
 /* ---- queues ---- */
 
+static u32 key_of(const struct net_device *dev)
+{
+	return jhash(dev->name, strnlen(dev->name, IFNAMSIZ), 0);
+}
+
 static struct queue *find_queue(const struct net_device *dev)
 {
-	u32 key = jhash(dev->name, strnlen(dev->name, IFNAMSIZ), 0);
 	struct queue *queue;
 
-	hash_for_each_possible(queues_by_name, queue, by_name, key)
+	hash_for_each_possible(queues_by_name, queue, by_name, key_of(dev))
 		if (!strcmp(queue->name, dev->name))
 			return queue;
 	return NULL;
@@ -445,9 +397,15 @@ static struct queue *follow(const struct net_device *dev)
 	}
 	queue->id = nr_queues++;
 	strscpy(queue->name, dev->name, sizeof(queue->name));
-	hash_add(queues_by_name, &queue->by_name, jhash(dev->name, strnlen(dev->name, IFNAMSIZ), 0));
+	hash_add(queues_by_name, &queue->by_name, key_of(dev));
 	write_line("queue %u %s\n", queue->id, queue->name);
 	return queue;
+}
+
+static void integrate(struct queue *queue, u64 now)
+{
+	queue->byte_ns += (u64)queue->backlog * (now - queue->changed_ns);
+	queue->changed_ns = now;
 }
 
 /*
@@ -458,8 +416,7 @@ static void look(struct queue *queue, const struct Qdisc *root, u64 now)
 {
 	u32 drops = root->qstats.drops;
 
-	queue->byte_ns += (u64)queue->backlog * (now - queue->changed_ns);
-	queue->changed_ns = now;
+	integrate(queue, now);
 	queue->backlog = root->qstats.backlog;
 	queue->qlen = root->q.qlen;
 	queue->max_qlen = max(queue->max_qlen, queue->qlen);
@@ -473,44 +430,51 @@ static void look(struct queue *queue, const struct Qdisc *root, u64 now)
 	begin_to_tick(now);
 }
 
-/* The rate in the options that a qdisc or a class dumps, as `tc` reads them, in bytes a second. */
-static u64 rate_in(const struct sk_buff *dumped, const char *kind)
-{
-	const struct nlattr *options = nla_find((void *)dumped->data, dumped->len, TCA_OPTIONS), *found;
-	int netem = NLA_ALIGN(sizeof(struct tc_netem_qopt));
+/* Where `tc` reads the rate in what a qdisc or its class dumps; others have none, and some of them cannot be asked here. */
+static const struct rate_place {
+	const char *kind;
+	unsigned int head; /* of the options, before their attributes */
+	int rate64, parms;
+	size_t rate; /* in the parameters */
+} rate_places[] = {
+	{ "htb", 0, TCA_HTB_CEIL64, TCA_HTB_PARMS, offsetof(struct tc_htb_opt, ceil.rate) },
+	{ "tbf", 0, TCA_TBF_RATE64, TCA_TBF_PARMS, offsetof(struct tc_tbf_qopt, rate.rate) },
+	{ "netem", NLA_ALIGN(sizeof(struct tc_netem_qopt)), TCA_NETEM_RATE64, TCA_NETEM_RATE,
+	  offsetof(struct tc_netem_rate, rate) },
+	{ "cake", 0, TCA_CAKE_BASE_RATE64 },
+};
 
-	if (!options)
+static const struct rate_place *find_rate_place(const struct Qdisc *qdisc)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rate_places); i++)
+		if (!strcmp(rate_places[i].kind, qdisc->ops->id))
+			return &rate_places[i];
+	return NULL;
+}
+
+/* In bytes a second; 0 without one. */
+static u64 rate_in(const struct sk_buff *dumped, const struct rate_place *place)
+{
+	const struct nlattr *options = nla_find((void *)dumped->data, dumped->len, TCA_OPTIONS), *attributes, *found;
+	int length;
+
+	if (!options || nla_len(options) < place->head)
 		return 0;
-	if (!strcmp(kind, "tbf")) {
-		found = nla_find_nested(options, TCA_TBF_RATE64);
-		if (found)
-			return nla_get_u64(found);
-		found = nla_find_nested(options, TCA_TBF_PARMS);
-		return found ? ((const struct tc_tbf_qopt *)nla_data(found))->rate.rate : 0;
-	}
-	if (!strcmp(kind, "htb")) {
-		found = nla_find_nested(options, TCA_HTB_CEIL64);
-		if (found)
-			return nla_get_u64(found);
-		found = nla_find_nested(options, TCA_HTB_PARMS);
-		return found ? ((const struct tc_htb_opt *)nla_data(found))->ceil.rate : 0;
-	}
-	if (!strcmp(kind, "cake")) {
-		found = nla_find_nested(options, TCA_CAKE_BASE_RATE64);
-		return found ? nla_get_u64(found) : 0;
-	}
-	if (strcmp(kind, "netem") || nla_len(options) < netem)
-		return 0;
-	found = nla_find(nla_data(options) + netem, nla_len(options) - netem, TCA_NETEM_RATE64);
+	attributes = nla_data(options) + place->head;
+	length = nla_len(options) - place->head;
+	found = nla_find(attributes, length, place->rate64);
 	if (found)
 		return nla_get_u64(found);
-	found = nla_find(nla_data(options) + netem, nla_len(options) - netem, TCA_NETEM_RATE);
-	return found ? ((const struct tc_netem_rate *)nla_data(found))->rate : 0;
+	found = place->parms ? nla_find(attributes, length, place->parms) : NULL;
+	return found ? *(const u32 *)(nla_data(found) + place->rate) : 0;
 }
 
 /* The only class below the root; of several, none has the rate of the device. */
 struct top_class {
 	struct qdisc_walker walker;
+	const struct rate_place *place;
 	struct sk_buff *dumped;
 	unsigned int count;
 	u64 rate;
@@ -525,31 +489,23 @@ static int ask_class(struct Qdisc *root, unsigned long class, struct qdisc_walke
 	if (root->ops->cl_ops->dump(root, class, top->dumped, &message) < 0 || message.tcm_parent != TC_H_ROOT)
 		return 0;
 	top->count++;
-	top->rate = rate_in(top->dumped, root->ops->id);
+	top->rate = rate_in(top->dumped, top->place);
 	return 0;
-}
-
-/* Others have no rate, and some of them cannot be asked here. */
-static bool has_rate(const struct Qdisc *root)
-{
-	static const char *const kinds[] = { "htb", "tbf", "netem", "cake" };
-
-	return match_string(kinds, ARRAY_SIZE(kinds), root->ops->id) >= 0;
 }
 
 static u64 ask_rate(struct Qdisc *root)
 {
-	struct top_class top = { .walker.fn = ask_class };
+	struct top_class top = { .walker.fn = ask_class, .place = find_rate_place(root) };
 	u64 rate = 0;
 
-	top.dumped = has_rate(root) ? alloc_skb(SKB_MAX_ALLOC / 4, GFP_ATOMIC) : NULL;
+	top.dumped = top.place ? alloc_skb(SKB_MAX_ALLOC / 4, GFP_ATOMIC) : NULL;
 	if (!top.dumped)
 		return 0;
-	if (!strcmp(root->ops->id, "htb")) {
+	if (!strcmp(top.place->kind, "htb")) {
 		root->ops->cl_ops->walk(root, &top.walker);
 		rate = top.count == 1 ? top.rate : 0;
 	} else if (root->ops->dump(root, top.dumped) >= 0) {
-		rate = rate_in(top.dumped, root->ops->id);
+		rate = rate_in(top.dumped, top.place);
 	}
 	consume_skb(top.dumped);
 	return rate;
@@ -612,12 +568,6 @@ static void on_net_dev_queue(void *unused, struct sk_buff *skb)
 	if (queue)
 		queue->taken = 0;
 	spin_unlock_irqrestore(&lock, flags);
-}
-
-/* In a queue a packet begins with its Ethernet header; one that has arrived is past it. */
-static bool is_outbound(const struct sk_buff *skb)
-{
-	return skb_mac_header_was_set(skb) && skb_mac_header(skb) == skb->data;
 }
 
 struct netems {
@@ -726,8 +676,7 @@ static void write_queue(struct queue *queue, u64 now)
 {
 	struct lh_link *record = new_record(LH_LINK, 0, queue->id, now);
 
-	queue->byte_ns += (u64)queue->backlog * (now - queue->changed_ns);
-	queue->changed_ns = now;
+	integrate(queue, now);
 	record->queue_packets = queue->qlen;
 	record->queue_bytes = queue->backlog;
 	record->queue_max_packets = queue->max_qlen;
@@ -813,15 +762,6 @@ static int on_reboot(struct notifier_block *block, unsigned long event, void *co
 
 static struct notifier_block on_power_off = { .notifier_call = on_reboot };
 
-static int open_output(struct output *output)
-{
-	output->buffer = vmalloc(output->room);
-	if (!output->buffer)
-		return -ENOMEM;
-	output->fd = os_open_file(output->path, of_cloexec(of_trunc(of_create(of_write(OPENFLAGS())))), 0644);
-	return output->fd < 0 ? output->fd : 0;
-}
-
 static int __init lh_connections_init(void)
 {
 	int error;
@@ -829,7 +769,7 @@ static int __init lh_connections_init(void)
 	queues = vzalloc(LH_MOST_QUEUES * sizeof(*queues));
 	if (!queues)
 		return -ENOMEM;
-	error = open_output(&records) ?: open_output(&lines);
+	error = open_host_file(&records) ?: open_host_file(&lines);
 	if (error)
 		return error;
 	hrtimer_setup(&tick, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_HARD);

@@ -16,7 +16,6 @@
  * module is loaded by runs with flows of programs alone.
  */
 
-#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/proc_fs.h>
@@ -30,6 +29,7 @@
 
 #include "lh_trace.h"
 #include "proc_line.h"
+#include "tcp_ends.h"
 
 #define LH_PROGRAM_FLOWS 256
 /* As many pairs of ports of a flow are listed; more are counted. */
@@ -93,17 +93,6 @@ static struct tracepoint *set_state, *space_adjust;
 static u64 chrono(const struct tcp_sock *tp, enum tcp_chrono type)
 {
 	return tp->chrono_stat[type - 1] + (tp->chrono_type == type ? tcp_jiffies32 - tp->chrono_start : 0);
-}
-
-static u64 sent_bytes(const struct sock *sk)
-{
-	return tcp_sk(sk)->bytes_sent - tcp_sk(sk)->bytes_retrans;
-}
-
-/* The kernel counts a FIN as a byte. */
-static u64 received_bytes(const struct sock *sk)
-{
-	return tcp_sk(sk)->bytes_received - !!sock_flag(sk, SOCK_DONE);
 }
 
 static void add_sender(struct counts *counts, const struct connection *connection, const struct sock *sk)
@@ -207,12 +196,6 @@ static u32 count_open(const struct program_flow *flow, enum role role)
 	return open;
 }
 
-/* A connection inside its own host crosses no path. */
-static bool leaves_host(const struct sock *sk)
-{
-	return sk->sk_daddr && !ipv4_is_loopback(sk->sk_daddr) && sk->sk_daddr != sk->sk_rcv_saddr;
-}
-
 static void open_connection(struct sock *sk)
 {
 	struct program_flow *flow;
@@ -238,12 +221,6 @@ static void open_connection(struct sock *sk)
 	made->sent_before = U64_MAX;
 	mark(made, role, sk);
 	list_add_tail(&made->list, &connections);
-}
-
-static bool are_peers(const struct sock *one, const struct sock *other)
-{
-	return one->sk_daddr == other->sk_rcv_saddr && one->sk_rcv_saddr == other->sk_daddr &&
-	       one->sk_dport == htons(other->sk_num) && other->sk_dport == htons(one->sk_num);
 }
 
 static void note_ports(struct connection *connection)
