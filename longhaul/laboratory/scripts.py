@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.backends.mininet import MininetBackend
@@ -20,12 +20,9 @@ from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
-from longhaul.orchestrator.system.errors import BackendUnavailable, FidelityBroken, PlanError, TraceError
+from longhaul.orchestrator.system.errors import FidelityBroken, PlanError, TraceError
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from longhaul.results.run import Run
-
-if TYPE_CHECKING:
-    from longhaul.orchestrator.plan.run_document import RunDocument
 
 MN = "/usr/bin/mn"
 CLOCKS = ("real", "virtual")
@@ -67,36 +64,31 @@ def run_mininet(
     request = _request(name, arguments, kernel, seed, clock)
     backend = MininetBackend(settings)
     backend.script_output = output
-    if missing := backend.check(request):
-        raise BackendUnavailable("mininet --in guest", missing)
+    identity = backend.identity(request)
     try:
         if not keep:
             with Staging(settings.home) as staging, staging.directory("mininet") as directory:
                 run_script(backend.guests, request, directory, output)
             return ScriptEnd(0, None)
-        return _run_and_keep(settings, backend, request)
+        return _run_and_keep(settings, backend, request, identity)
     except ScriptFailed as failed:
         return ScriptEnd(failed.code, None, "the script failed" if keep else "")
     except (NothingToKeep, FidelityBroken, TraceError) as error:
         return ScriptEnd(0, None, error.what)
 
 
-def _run_and_keep(settings: Settings, backend: MininetBackend, request: PlannedRun) -> ScriptEnd:
-    store = Store(settings)
-    assert request.script is not None
-    spec = {
-        "experiment": request.experiment,
-        "script": request.script.file,
-        "arguments": list(request.script.arguments),
-    }
-    before = store.find(run_id(request, backend.identity(request)))
+def _run_and_keep(
+    settings: Settings, backend: MininetBackend, request: PlannedRun, identity: Mapping[str, str]
+) -> ScriptEnd:
+    store, key, script = Store(settings), run_id(request, identity), request.script
+    assert script is not None
+    spec = {"experiment": request.experiment, "script": script.file, "arguments": list(script.arguments)}
+    before = store.find(key)
     with Staging(settings.home) as staging:
-        document = Runner(backend, store).run(request, spec, staging, lambda ns: None)
-    return ScriptEnd(0, Run(document, KeptTraces(store)), "", _is_identical(before, document))
-
-
-def _is_identical(before: RunDocument | None, document: RunDocument) -> bool | None:
-    return None if before is None else before["trace_sha256"] == document["trace_sha256"]
+        runner = Runner(backend, store)
+        document = runner.run_identified(request, key, identity, spec, staging, lambda ns: None, ExitStack())
+    identical = None if before is None else before["trace_sha256"] == document["trace_sha256"]
+    return ScriptEnd(0, Run(document, KeptTraces(store)), identical=identical)
 
 
 def _request(name: str, arguments: Sequence[str], kernel: str, seed: int, clock: str) -> PlannedRun:

@@ -61,10 +61,7 @@ def open_prompt(settings: Settings, run: Run, directory: Path) -> int:
             guard = guests.start(
                 directory,
                 cpu,
-                run.kernel,
-                run.memory_mb,
-                run.seed,
-                virtual=False,
+                run,
                 consoles=console.arguments,
                 guarding=console.guarding,
                 wall_s=_YEAR_S,

@@ -139,16 +139,7 @@ class Guests:
         fence = None
         if is_fenced(run, self.settings):
             fence = Fence(run, directory, self.settings.kernel(run.kernel).resolve(), self.settings)
-        guard = self.start(
-            directory,
-            cpu,
-            run.kernel,
-            run.memory_mb,
-            run.seed,
-            virtual=run.clock == "virtual",
-            consoles=LOG.arguments,
-            fence=fence,
-        )
+        guard = self.start(directory, cpu, run, consoles=LOG.arguments, fence=fence)
         try:
             trace = growing_traces(run, directory)[0]
             set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
@@ -166,11 +157,8 @@ class Guests:
         self,
         directory: Path,
         cpu: int,
-        kernel: str,
-        memory_mb: int,
-        seed: int,
+        run: Run,
         *,
-        virtual: bool,
         consoles: Sequence[str],
         guarding: Sequence[str] = (),
         wall_s: int | None = None,
@@ -178,20 +166,20 @@ class Guests:
         fence: Fence | None = None,
         shared: Sequence[int] = (),
     ) -> Guard:
-        """A guest whose root is `directory`/guest, under its guard, confined if a fence is given, with these descriptors that it shares with others."""
+        """A guest for a run whose root is `directory`/guest, under its guard, confined if a fence is given, with these descriptors that it shares with others."""
         guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self.settings.wall_limit_s), *guarding]
         if shared:
             guard += ["--peers", str(len(shared) // 2)]
         command = [
-            str(checked_program(self.settings, kernel)),
-            f"mem={memory_mb}M",
+            str(checked_program(self.settings, run.kernel)),
+            f"mem={run.memory_mb}M",
             "root=/dev/root",
             "rootfstype=hostfs",
             "rootflags=/proc/self/cwd/guest",
             "rw",
             "init=/init",
-            *(("time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}") if virtual else ()),
-            f"rng-seed={seed}",
+            *(("time-travel=inf-cpu", f"time-travel-start={_EPOCH_NS}") if run.clock == "virtual" else ()),
+            f"rng-seed={run.seed}",
             f"umid=lh-{os.urandom(8).hex()}",
             *consoles,
             "ssl=null",

@@ -181,10 +181,7 @@ class RunInParts:
         return self._guests.start(
             folder,
             self._cpus[part] if self._cpus else UNPINNED,
-            run.kernel,
-            self._run.memory_mb,
-            self._run.seed,
-            virtual=True,
+            run,
             consoles=LOG.arguments,
             guarding=("--whole", str(self._directory)),
             fence=fence,

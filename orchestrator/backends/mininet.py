@@ -70,13 +70,12 @@ class MininetBackend:
         """It may use any congestion control, so all of them are one part. Programs that it starts are no part."""
         modules = modules_of_script(self.guests, run.kernel, run.clock)
         every = "".join(f"{module.name} {self.guests.hash(module)}\n" for module in modules)
-        programs = {
+        guest = {name: value for name, value in self.guests.identity(run).items() if name != "lh_trace"}
+        return guest | {
             "script_modules": hashlib.sha256(every.encode()).hexdigest(),
             "mininet_script": self.guests.hash(STARTER),
             "mininet": self.guests.hash(_MININET),
         }
-        probe = {name for name in self.guests.identity(run) if name == "lh_trace"}
-        return {name: value for name, value in self.guests.identity(run).items() if name not in probe} | programs
 
     def programs(self, run: Run) -> dict[str, str]:
         if missing := self._missing_programs(run):

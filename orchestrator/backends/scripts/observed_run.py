@@ -307,7 +307,7 @@ def _fact(flow: Flow, way: _Way, last_ns: NDArray[np.uint64]) -> dict[str, Any]:
 
 
 def _busiest_first(observed: Observed) -> list[str]:
-    """The devices with queues through which packets went; the first one had the most bytes waiting over time."""
+    """The devices with queues through which packets went; the first one had the most drops, then the most bytes waiting over time."""
     records = observed.rows.view(TRACE_KINDS["link"])
     records = records[records["kind"] == KIND_NUMBERS["link"]]
     waited = {}

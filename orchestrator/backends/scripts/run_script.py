@@ -27,7 +27,7 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import BackendError, KernelComplained, RunTimedOut
 from longhaul.orchestrator.system.guard import Guard, GuardReport
 
-# What starts a script in a guest, and the text that it is compared with there.
+# What starts a script in a guest, and the text that it runs there.
 STARTER = Path(__file__).resolve().parent.parent / "mininet_programs" / "mininet_script.py"
 TEXT = "script.txt"
 # What a guest of a script loads beyond the congestion controls, the clock only in virtual time; the script itself loads tcp_probe.
@@ -65,16 +65,7 @@ def run_script(guests: Guests, run: Run, directory: Path, output: Output | None)
     assert script is not None
     _furnish(guests, run, script, directory)
     with claim_cpu() as cpu:
-        guard = guests.start(
-            directory,
-            cpu,
-            run.kernel,
-            run.memory_mb,
-            run.seed,
-            virtual=run.clock == "virtual",
-            consoles=FILES.arguments,
-            guarding=FILES.guarding,
-        )
+        guard = guests.start(directory, cpu, run, consoles=FILES.arguments, guarding=FILES.guarding)
         try:
             watch = None
             if run.clock == "virtual":

@@ -113,10 +113,7 @@ def opened_shell(guests: Guests, run: Run, directory: Path, request: ShellReques
         guard = guests.start(
             directory,
             held.enter_context(claim_cpu()),
-            run.kernel,
-            run.memory_mb + _MORE_MEMORY_MB,
-            run.seed,
-            virtual=True,
+            replace(run, memory_mb=run.memory_mb + _MORE_MEMORY_MB),
             consoles=console.arguments,
             guarding=console.guarding,
             wall_s=_YEAR_S,
