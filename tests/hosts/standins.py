@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -219,9 +220,8 @@ class Lab:
 
     def _wait(self, name: str) -> None:
         machine = self.router if name == ROUTER else self.hosts[name]
-        greeting = f"timeout 0.5 bash -c 'exec 3<>/dev/tcp/{machine.address}/22 && head -c 4 <&3'"
         until = time.monotonic() + _BOOT_S
-        while subprocess.run(greeting, shell=True, capture_output=True, check=False).stdout != b"SSH-":
+        while not _greets(machine.address):
             log = (self.folder / name / "log.txt").read_text(errors="replace")[-2000:]
             assert self._guards[name].wait(0) is None, f"{name} ended while it started: {log}"
             assert time.monotonic() < until, f"{name} did not answer in {_BOOT_S:.0f} s: {log}"
@@ -258,6 +258,17 @@ class Lab:
             self.run(ROUTER, " && ".join(commands))
             kinds = [one["kind"] for one in json.loads(self.run(ROUTER, f"tc -j qdisc show dev vec{i}"))]
             assert kinds == ["netem", "tbf"], f"the router has {kinds} on vec{i}"
+
+
+def _greets(address: str) -> bool:
+    """Does an sshd greet at this address?"""
+    try:
+        with socket.create_connection((address, 22), timeout=1.0) as connection:
+            # Each connection starts another sshd. On a busy machine that takes seconds, and asking again makes it take longer.
+            connection.settimeout(60.0)
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
