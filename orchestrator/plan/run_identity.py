@@ -18,6 +18,8 @@ SAME_PROGRAMS: dict[str, str] = {
     "5311b619344be80c65c29b8bc7fdfb87c684c161ad4370f3995cd969ed6ba8bc": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The agent that opens shells and starts programs as the ends of flows.
     "32706321cc311dd1fbcd6e8e75318b2a30b3814c4b1f2afdaf15c48896839ea2": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    # The kernel 6.12 whose programs enter it faster. A program that polls the clock or fills its guest's memory may see other moments.
+    "0d9d5927b9ee908f7182f162c7ab607a": "f60778cbf6386684843d52e6209daac2",
     # The agent and the probes of 6.12 and 6.1 that know L4S.
     "fa875e80107676ec48661b820650461b5eacbab35bb4dae9cc40125ad19366b0": "9170a1af1b5c832ed54329593735d8a0e1dba1664c77bfbf19f80931da170183",
     "45de5c6e40d6421a14e3855c7e98fdbb6dd61621833f53e2eb9bbd09b88eb4f2": "506a309d8f3f2a5e681c5a74a7fa6953b0f30361d1f77b9daeafc3eb4f163b01",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from longhaul.laboratory.scripts import CLOCKS
+from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
 from tests.mininet.test_scripts import mininet
 from tests.support.folders import DATA
 
+HERE = Path(__file__).parent
 PROGRAMS = DATA / "mininet"
 
 
@@ -196,3 +200,17 @@ def test_an_error_of_a_script_is_its_own(tmp_path: Path) -> None:
     done = mininet("wrong.py", "a", "b", folder=tmp_path)
     assert done.stdout == "['a', 'b'] __main__\n"
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "ValueError: its own")
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("kernel", ORDINARY_KERNELS)
+def test_a_program_has_its_registers_and_memory(kernel: str, clock: str, tmp_path: Path) -> None:
+    """It prints the same here and in a guest. In real time its threads interrupt one another anywhere."""
+    program = tmp_path / "memory"
+    subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, HERE / "memory.c"], check=True)
+    here = subprocess.run([program, tmp_path], capture_output=True, text=True, check=False)
+    assert (here.returncode, here.stdout[:9]) == (0, "registers"), here.stdout
+    run = f"import subprocess, sys; sys.exit(subprocess.run([{str(program)!r}, '/tmp']).returncode)\n"
+    (tmp_path / "run.py").write_text(run)
+    done = mininet("--kernel", kernel, "--clock", clock, "--no-keep", "run.py", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, here.stdout), done.stderr
