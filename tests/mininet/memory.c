@@ -60,15 +60,15 @@ static long enter(uint64_t *in, uint64_t *out, long number, long first, long sec
 {
 	long result = number;
 
-#define TIMES(load, store, instruction, ...) \
+#define BETWEEN(load, store, instruction) \
 	asm volatile(ALL(load) instruction "\n" ALL(store) \
 		     : "+a"(result) : [in] "r"(in), [out] "r"(out), "D"(first), "S"(second) \
 		     : "rcx", "r11", "rdx", "memory", VECTORS)
 #define EITHER(instruction) do { \
 		if (wide) \
-			TIMES(LOAD_WIDE, STORE_WIDE, instruction); \
+			BETWEEN(LOAD_WIDE, STORE_WIDE, instruction); \
 		else \
-			TIMES(LOAD, STORE, instruction); \
+			BETWEEN(LOAD, STORE, instruction); \
 	} while (0)
 	if (number == WRITE)
 		EITHER("movb $1, (%%rdi)");
