@@ -18,6 +18,8 @@ SAME_PROGRAMS: dict[str, str] = {
     "5311b619344be80c65c29b8bc7fdfb87c684c161ad4370f3995cd969ed6ba8bc": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The agent that opens shells and starts programs as the ends of flows.
     "32706321cc311dd1fbcd6e8e75318b2a30b3814c4b1f2afdaf15c48896839ea2": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    # The agent whose guard removes a folder also when its guest ends beside its caller.
+    "2436e044e2bb7a6bda6424110a8b1cf5261630c1927a1a9681bde94192141002": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The kernel 6.12 whose programs enter it faster. A program that polls the clock or fills its guest's memory may see other moments.
     "0d9d5927b9ee908f7182f162c7ab607a": "f60778cbf6386684843d52e6209daac2",
     # The agent and the probes of 6.12 and 6.1 that know L4S.

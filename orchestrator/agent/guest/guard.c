@@ -241,6 +241,13 @@ static bool is_closed(short events)
 	return got == 0 || (!(events & POLLIN) && events & (POLLHUP | POLLERR | POLLNVAL));
 }
 
+static bool is_caller_gone(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	return poll(&input, 1, 0) > 0 && is_closed(input.revents);
+}
+
 /* Waits for the first thing that ends the guest; `status` is set if it ended by itself. */
 static enum reason watch(pid_t guest, int signals, double until_s, int *status)
 {
@@ -293,6 +300,19 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return 0;
 }
 
+/* Guards of other parts may remove the same folder at the same time, or their guests still write into it. */
+static void remove_folder(const char *folder)
+{
+	const struct timespec pause = {.tv_nsec = REAP_PAUSE_NS};
+
+	for (int i = 0; i < REAP_TRIES; i++) {
+		nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		if (access(folder, F_OK))
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 static void report(enum reason reason, int status, double wall_s)
 {
 	static const char *const names[] = {"exited", "cancelled", "wall_limit"};
@@ -335,8 +355,8 @@ int guard_run(int count, char **arguments)
 	}
 	reap_rest(guest);
 	report(reason, status, now_s() - begun_s);
-	/* The guards of other parts remove the same at the same time: the last one finds nothing in the way. */
-	if (reason == CANCELLED && job.remove)
-		nftw(job.whole ? job.whole : job.directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	/* A guest that loses the guests of other parts ends by itself, perhaps before its guard sees that the caller is gone. */
+	if (job.remove && (reason == CANCELLED || is_caller_gone()))
+		remove_folder(job.whole ? job.whole : job.directory);
 	return 0;
 }
