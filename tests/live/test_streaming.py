@@ -144,7 +144,7 @@ def test_a_guests_samples_arrive_within_two_seconds(lab: Settings, prometheus: P
         missing = [now_s - at_s for at_s, ns in written if ns - 20e6 > there_ns]
         oldest_missing_s.append(max(missing, default=0.0))
 
-    (document,) = run_plan(lab, plan, Watcher(progress=at))
+    (document,) = run_plan(lab, plan, Watcher(progress=at), until_sent=True)
     assert document["status"] == "done"
     assert len(oldest_missing_s) >= 5
     assert max(oldest_missing_s) < _YOUNG_S * crowd.share
