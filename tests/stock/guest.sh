@@ -236,8 +236,15 @@ queue_leave() {
 	in_ns receiver transfer receive $port >/tmp/received
 	in_ns sender transfer send 10.0.2.1 $port 1000000 >/tmp/sent 2>&1 &
 	sender=$!
-	usleep 1000000
-	backlog=$(in_ns sender tc -s qdisc show dev out | grep -o 'backlog [^ ]* [0-9]*p')
+	# On a busy machine the sender may still be starting, or wait after a loss.
+	for _ in $(seq 300); do
+		usleep 100000
+		backlog=$(in_ns sender tc -s qdisc show dev out | grep -o 'backlog [^ ]* [0-9]*p')
+		case $backlog in
+		*' 0p' | '') ;;
+		*) break ;;
+		esac
+	done
 	in_ns sender tc qdisc del dev out root
 	in_ns router tc qdisc del dev to_sender root
 	in_ns router tc qdisc add dev to_sender root netem delay 10ms limit 10000
