@@ -21,10 +21,36 @@ enum {
 	LH_LINK_IN_BYTES,    /* u8: 1, the limit counts bytes; for life */
 	LH_LINK_ORPHAN,	     /* u8: 1, packets leave the account of their socket as they come */
 	LH_LINK_SEED,	     /* u64: of the draws; written again, it starts them again */
+	LH_LINK_TABLE,	     /* struct lh_link_table: a table of a recording begins, in place of one of its kind */
+	LH_LINK_ROWS,	     /* struct lh_link_row[]: more rows of the table that was begun last */
+	LH_LINK_BEGIN_NS,    /* u64: where 0 of the tables stands on the monotonic clock; they hold from then on, and none can be begun any more */
 	LH_LINK_END
 };
 
 #define LH_LINK_MAX (LH_LINK_END - 1)
+
+/* recording.h says what the rows of each kind mean. A line has one of the first two. */
+enum {
+	LH_LINK_RATES,
+	LH_LINK_OPPORTUNITIES,
+	LH_LINK_DELAYS,
+	LH_LINK_LOSSES,
+	LH_LINK_LOST_PACKETS,
+	LH_LINK_KINDS
+};
+
+struct lh_link_table {
+	__u32 kind;
+	__u32 rows; /* in all */
+	__u64 end;  /* its length, from which on it repeats; 0: it does not */
+	__u32 header_bytes; /* of a line: so many bytes of each frame need no capacity */
+	__u32 unused;
+};
+
+struct lh_link_row {
+	__u64 at; /* ns from the begin, or the number of a packet */
+	__u64 value;
+};
 
 struct lh_link_xstats {
 	__u64 losses;	   /* packets lost by chance */
@@ -34,6 +60,8 @@ struct lh_link_xstats {
 	__u64 queue_packets;	 /* that wait now */
 	__u64 queue_bytes;
 	__u64 flying_packets;	 /* in the delay now */
+	__u64 offered_bytes;	 /* that a recorded line could carry until now */
+	__u64 used_bytes;	 /* that packets needed of them until now */
 };
 
 #endif

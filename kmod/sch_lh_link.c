@@ -22,6 +22,8 @@
  *	|           |                 |                |            |
  *	+-- gone ---+-- waits --------+-- in the delay ------------+
  *
+ * A recorded link (recording.h) takes its line, its delay and its losses from tables from an instant on; until then from its options.
+ *
  * On a veth device the timer hands a packet to the other end itself. Elsewhere it asks the device to dequeue.
  */
 
@@ -43,6 +45,7 @@
 #endif
 
 #include "lh_link.h"
+#include "recording.h"
 #include "segments.h"
 #include "link_queue.h"
 
@@ -79,6 +82,20 @@ struct bucket {
 	s64 filled_ns; /* when it had them */
 };
 
+/* The tables of a recorded link; one that is not whole yet has no effect. */
+struct recording {
+	struct recorded_table tables[LH_LINK_KINDS];
+	u32 rows[LH_LINK_KINDS];  /* that the table will have */
+	u32 newest;		  /* the table that rows are added to */
+	u32 header_bytes;
+	u64 begin_ns;		  /* NEVER: it has not been set */
+	bool lined, opportunities;
+	struct line_place line;	  /* behind the last packet that is foreseen */
+	struct recorded_place delay, loss, lost;
+	u64 coming;		  /* packets that have come */
+	u64 used_bytes;
+};
+
 struct link {
 	struct link_queue queue; /* first: link_queue.h */
 
@@ -109,6 +126,7 @@ struct link {
 
 	struct rnd_state random;
 	bool bad; /* the state of bursty losses */
+	struct recording *recording; /* NULL: none */
 
 	struct Qdisc *sch;
 	struct hrtimer timer;
@@ -153,6 +171,45 @@ static bool grow(struct link *link)
 	chunk->next = NULL;
 	link->tail.chunk->next = chunk;
 	return true;
+}
+
+/* ---- a recording ---- */
+
+static __always_inline bool has_begun(const struct link *link)
+{
+	return unlikely(link->recording) && link->recording->begin_ns != NEVER;
+}
+
+/* Whether a table of that kind holds at an instant. */
+static bool holds(const struct link *link, unsigned int kind, u64 instant)
+{
+	return has_begun(link) && link->recording->tables[kind].count && instant >= link->recording->begin_ns;
+}
+
+/* Whether packets leave by a table. */
+static __always_inline bool is_lined(const struct link *link)
+{
+	return has_begun(link) && link->recording->lined;
+}
+
+static const struct recorded_table *line_of(const struct recording *recording)
+{
+	return &recording->tables[recording->opportunities ? LH_LINK_OPPORTUNITIES : LH_LINK_RATES];
+}
+
+static u32 needed_bytes(const struct link *link, const struct packet *packet)
+{
+	return packet->bytes - min(packet->bytes, link->recording->header_bytes);
+}
+
+/* When a packet leaves that is the line's first from `look` on. */
+static u64 leave_recorded(const struct link *link, const struct packet *packet, u64 look)
+{
+	struct recording *recording = link->recording;
+	u64 since = look > recording->begin_ns ? look - recording->begin_ns : 0;
+
+	return recording->begin_ns + leave_at(line_of(recording), recording->opportunities, &recording->line, since,
+					      needed_bytes(link, packet));
 }
 
 /* ---- the past: what has happened until an instant ---- */
@@ -220,7 +277,9 @@ static void settle_until(struct link *link, u64 now, bool dropping)
 					queue->packets--;
 					queue->bytes -= packet->bytes;
 				}
-				if (link->rate_bps) {
+				if (is_lined(link)) {
+					link->recording->used_bytes += needed_bytes(link, packet);
+				} else if (link->rate_bps) {
 					fill(link, &link->bucket, packet->leave_ns);
 					link->bucket.tokens_ns -= (s64)psched_l2t_ns(&link->rate, packet->bytes);
 				}
@@ -291,6 +350,10 @@ static __always_inline void foresee_leave(struct link *link, struct packet *pack
 	u64 look = max(packet->due_ns, link->last_leave_ns);
 	s64 tokens;
 
+	if (is_lined(link)) {
+		look = leave_recorded(link, packet, look);
+		goto leaves;
+	}
 	fill(link, &link->foreseen, look);
 	tokens = link->foreseen.tokens_ns - (s64)psched_l2t_ns(&link->rate, packet->bytes);
 	if (tokens < 0) {
@@ -299,6 +362,7 @@ static __always_inline void foresee_leave(struct link *link, struct packet *pack
 		tokens = 0;
 	}
 	link->foreseen.tokens_ns = tokens;
+leaves:
 	packet->leave_ns = look;
 	link->last_leave_ns = look;
 	link->waiting_packets++;
@@ -354,10 +418,35 @@ static bool waits(const struct link *link)
 
 /* ---- packets come ---- */
 
+/* Every packet counts from the begin on, so that the numbers of those that are lost stay those of the recording. */
+static bool lose_recorded(struct link *link)
+{
+	struct recording *recording = link->recording;
+	const struct recorded_table *lost = &recording->tables[LH_LINK_LOST_PACKETS];
+
+	if (holds(link, LH_LINK_LOST_PACKETS, link->now_ns)) {
+		u64 number = recording->coming++;
+
+		while (row_start(lost, &recording->lost) < number && !is_last_row(lost, &recording->lost))
+			next_row(lost, &recording->lost);
+		if (row_start(lost, &recording->lost) == number)
+			return true;
+	}
+	if (holds(link, LH_LINK_LOSSES, link->now_ns)) {
+		u64 share = value_at(&recording->tables[LH_LINK_LOSSES], &recording->loss,
+				     link->now_ns - recording->begin_ns);
+
+		return share && share >= prandom_u32_state(&link->random);
+	}
+	return false;
+}
+
 static bool lose(struct link *link)
 {
 	const u32 *share = link->bursts;
 
+	if (has_begun(link) && lose_recorded(link))
+		return true;
 	if (!link->bursty)
 		return link->loss && link->loss >= prandom_u32_state(&link->random);
 	if (link->bad) {
@@ -374,6 +463,11 @@ static u64 draw_due(struct link *link, u64 now)
 {
 	s64 delay = link->delay_ns;
 
+	if (holds(link, LH_LINK_DELAYS, now)) {
+		struct recording *recording = link->recording;
+
+		delay += value_at(&recording->tables[LH_LINK_DELAYS], &recording->delay, now - recording->begin_ns);
+	}
 	if (link->jitter_ns)
 		delay += (s64)(prandom_u32_state(&link->random) % (2 * (u32)link->jitter_ns)) - (s64)link->jitter_ns;
 	return max3((s64)now + delay, (s64)now, (s64)link->last_due_ns);
@@ -693,6 +787,9 @@ static const struct nla_policy policy[LH_LINK_MAX + 1] = {
 	[LH_LINK_IN_BYTES] = NLA_POLICY_MAX(NLA_U8, 1),
 	[LH_LINK_ORPHAN] = NLA_POLICY_MAX(NLA_U8, 1),
 	[LH_LINK_SEED] = { .type = NLA_U64 },
+	[LH_LINK_TABLE] = NLA_POLICY_EXACT_LEN(sizeof(struct lh_link_table)),
+	[LH_LINK_ROWS] = { .type = NLA_BINARY },
+	[LH_LINK_BEGIN_NS] = { .type = NLA_U64 },
 };
 
 /* Delays and instants are signed 64 bits of nanoseconds, a jitter 31, as in netem. */
@@ -716,7 +813,125 @@ static int check(const struct link *link, struct nlattr *const *options, bool fi
 		NL_SET_ERR_MSG_MOD(extack, "a queue cannot come or go, or count bytes instead of packets");
 		return -EINVAL;
 	}
+	if (is_lined(link) && (rate_bps != link->rate_bps ||
+			       (options[LH_LINK_BURST_BYTES] &&
+				nla_get_u32(options[LH_LINK_BURST_BYTES]) != link->burst_bytes) ||
+			       (options[LH_LINK_LIMIT] && nla_get_u32(options[LH_LINK_LIMIT]) != link->limit))) {
+		NL_SET_ERR_MSG_MOD(extack, "the line and the queue of a recording cannot change");
+		return -EINVAL;
+	}
 	return 0;
+}
+
+#define MOST_ROWS 16777216
+
+static int begin_table(struct recording *recording, const struct lh_link_table *new, struct netlink_ext_ack *extack)
+{
+	struct recorded_table *table;
+	bool rates = new->kind == LH_LINK_RATES;
+	bool opportunities = new->kind == LH_LINK_OPPORTUNITIES;
+
+	if (new->kind >= LH_LINK_KINDS || !new->rows || new->rows > MOST_ROWS || new->end > LONGEST_DELAY_NS) {
+		NL_SET_ERR_MSG_MOD(extack, "a table has a known kind, 1 to 16777216 rows and less than 73 years");
+		return -EINVAL;
+	}
+	if (recording->lined && (recording->opportunities ? rates : opportunities)) {
+		NL_SET_ERR_MSG_MOD(extack, "a line has either rates or opportunities");
+		return -EINVAL;
+	}
+	table = &recording->tables[new->kind];
+	kvfree(table->rows);
+	*table = (struct recorded_table){ .repeats = new->end, .end = new->end };
+	recording->rows[new->kind] = 0;
+	table->rows = kvmalloc_array(new->rows, sizeof(*table->rows), GFP_KERNEL);
+	if (!table->rows)
+		return -ENOMEM;
+	recording->rows[new->kind] = new->rows;
+	recording->newest = new->kind;
+	if (rates || opportunities) {
+		recording->lined = true;
+		recording->opportunities = opportunities;
+		recording->header_bytes = new->header_bytes;
+	}
+	return 0;
+}
+
+static u64 largest_value(unsigned int kind)
+{
+	if (kind == LH_LINK_RATES)
+		return LARGEST_RATE;
+	return kind == LH_LINK_DELAYS ? LONGEST_DELAY_NS : U32_MAX;
+}
+
+static int add_rows(struct recording *recording, const struct nlattr *rows, struct netlink_ext_ack *extack)
+{
+	struct recorded_table *table = &recording->tables[recording->newest];
+	u32 count = nla_len(rows) / sizeof(struct lh_link_row), row;
+	struct lh_link_row *all = (struct lh_link_row *)table->rows;
+	/* Opportunities and lost packets need none at 0. */
+	bool from_0 = recording->newest != LH_LINK_OPPORTUNITIES && recording->newest != LH_LINK_LOST_PACKETS;
+
+	if (count * sizeof(struct lh_link_row) != nla_len(rows) ||
+	    count > recording->rows[recording->newest] - table->count) {
+		NL_SET_ERR_MSG_MOD(extack, "rows are whole, and at most as many as their table was given");
+		return -EINVAL;
+	}
+	memcpy(all + table->count, nla_data(rows), count * sizeof(*all));
+	for (row = table->count; row < table->count + count; row++) {
+		bool in_order = row ? all[row].at > all[row - 1].at : !from_0 || !all[row].at;
+
+		if (!in_order || all[row].at > LONGEST_DELAY_NS || (table->repeats && all[row].at >= table->end) ||
+		    all[row].value > largest_value(recording->newest)) {
+			NL_SET_ERR_MSG_MOD(extack, "rows rise from 0 to their end, with values of their kind");
+			return -EINVAL;
+		}
+	}
+	table->count += count;
+	return 0;
+}
+
+static int begin_recording(const struct link *link, struct recording *recording, struct netlink_ext_ack *extack)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < LH_LINK_KINDS; kind++)
+		if (recording->tables[kind].count != recording->rows[kind]) {
+			NL_SET_ERR_MSG_MOD(extack, "a table has fewer rows than it was given");
+			return -EINVAL;
+		}
+	if (recording->lined && (!link->rate_bps || !carries(line_of(recording)))) {
+		NL_SET_ERR_MSG_MOD(extack, "a recorded line carries something, and has a rate until it begins");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Sleeps for memory, so without the lock: nothing reads a table before the recording begins. */
+static int read_recording(struct link *link, struct nlattr *const *options, struct netlink_ext_ack *extack)
+{
+	struct recording *recording = link->recording;
+	int error = 0;
+
+	if (!options[LH_LINK_TABLE] && !options[LH_LINK_ROWS] && !options[LH_LINK_BEGIN_NS])
+		return 0;
+	if (!recording) {
+		recording = kzalloc(sizeof(*recording), GFP_KERNEL);
+		if (!recording)
+			return -ENOMEM;
+		recording->begin_ns = NEVER;
+		link->recording = recording;
+	}
+	if (recording->begin_ns != NEVER) {
+		NL_SET_ERR_MSG_MOD(extack, "the recording has begun");
+		return -EBUSY;
+	}
+	if (options[LH_LINK_TABLE])
+		error = begin_table(recording, nla_data(options[LH_LINK_TABLE]), extack);
+	if (!error && options[LH_LINK_ROWS])
+		error = add_rows(recording, options[LH_LINK_ROWS], extack);
+	if (!error && options[LH_LINK_BEGIN_NS])
+		error = begin_recording(link, recording, extack);
+	return error;
 }
 
 /* As tbf does: a change of the rate, the bucket or the limit fills the bucket. */
@@ -783,6 +998,14 @@ static void set_options(struct Qdisc *sch, struct nlattr *const *options, bool f
 		prandom_seed_state(&link->random, link->seed);
 	}
 	set_line(link, options, first);
+	if (options[LH_LINK_BEGIN_NS]) {
+		link->recording->begin_ns = nla_get_u64(options[LH_LINK_BEGIN_NS]);
+		/* What waits leaves by the recording. */
+		if (link->recording->lined)
+			foresee_anew(link, 0);
+		link->next_ns = next_event(link);
+		arm(link);
+	}
 }
 
 static int lh_link_change(struct Qdisc *sch, struct nlattr *option, struct netlink_ext_ack *extack)
@@ -793,6 +1016,8 @@ static int lh_link_change(struct Qdisc *sch, struct nlattr *option, struct netli
 
 	if (!error)
 		error = check(link, options, false, extack);
+	if (!error)
+		error = read_recording(link, options, extack);
 	if (error)
 		return error;
 	sch_tree_lock(sch);
@@ -819,6 +1044,10 @@ static int lh_link_init(struct Qdisc *sch, struct nlattr *option, struct netlink
 		error = nla_parse_nested_deprecated(options, LH_LINK_MAX, option, policy, extack);
 	if (!error)
 		error = check(link, options, true, extack);
+	if (!error && (options[LH_LINK_TABLE] || options[LH_LINK_ROWS] || options[LH_LINK_BEGIN_NS])) {
+		NL_SET_ERR_MSG_MOD(extack, "a recording is given to a link that exists");
+		error = -EINVAL;
+	}
 	if (error)
 		return error;
 	link->head.chunk = kmalloc(sizeof(*link->head.chunk), GFP_KERNEL);
@@ -840,6 +1069,7 @@ static int lh_link_init(struct Qdisc *sch, struct nlattr *option, struct netlink
 static void lh_link_destroy(struct Qdisc *sch)
 {
 	struct link *link = qdisc_priv(sch);
+	unsigned int kind;
 
 	/* The kernel also destroys what it could not make. */
 	if (!link->sch)
@@ -847,6 +1077,30 @@ static void lh_link_destroy(struct Qdisc *sch)
 	hrtimer_cancel(&link->timer);
 	kfree(link->spare);
 	kfree(link->head.chunk);
+	if (!link->recording)
+		return;
+	for (kind = 0; kind < LH_LINK_KINDS; kind++)
+		kvfree(link->recording->tables[kind].rows);
+	kfree(link->recording);
+}
+
+static bool put_recording(struct sk_buff *skb, const struct recording *recording)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < LH_LINK_KINDS; kind++) {
+		const struct lh_link_table table = {
+			.kind = kind,
+			.rows = recording->tables[kind].count,
+			.end = recording->tables[kind].end,
+			.header_bytes = kind <= LH_LINK_OPPORTUNITIES ? recording->header_bytes : 0,
+		};
+
+		if (table.rows && nla_put(skb, LH_LINK_TABLE, sizeof(table), &table))
+			return false;
+	}
+	return recording->begin_ns == NEVER ||
+	       !nla_put_u64_64bit(skb, LH_LINK_BEGIN_NS, recording->begin_ns, LH_LINK_PAD);
 }
 
 static int lh_link_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -862,7 +1116,8 @@ static int lh_link_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    !nla_put_u32(skb, LH_LINK_BURST_BYTES, link->burst_bytes) &&
 	    !nla_put_u32(skb, LH_LINK_LIMIT, link->limit) &&
 	    !nla_put_u8(skb, LH_LINK_IN_BYTES, link->in_bytes) && !nla_put_u8(skb, LH_LINK_ORPHAN, link->orphan) &&
-	    !nla_put_u64_64bit(skb, LH_LINK_SEED, link->seed, LH_LINK_PAD))
+	    !nla_put_u64_64bit(skb, LH_LINK_SEED, link->seed, LH_LINK_PAD) &&
+	    (!link->recording || put_recording(skb, link->recording)))
 		return nla_nest_end(skb, nest);
 	nla_nest_cancel(skb, nest);
 	return -EMSGSIZE;
@@ -872,9 +1127,11 @@ static int lh_link_dump_stats(struct Qdisc *sch, struct gnet_dump *dump)
 {
 	struct link *link = qdisc_priv(sch);
 	struct lh_link_xstats stats;
+	u64 now;
 
 	sch_tree_lock(sch);
-	settle_until(link, ktime_get_ns(), false);
+	now = ktime_get_ns();
+	settle_until(link, now, false);
 	stats = (struct lh_link_xstats){
 		.losses = link->queue.losses,
 		.refused = link->queue.refused,
@@ -884,6 +1141,13 @@ static int lh_link_dump_stats(struct Qdisc *sch, struct gnet_dump *dump)
 		.queue_bytes = link->queue.bytes,
 		.flying_packets = sch->q.qlen - link->queue.packets,
 	};
+	if (is_lined(link) && now >= link->recording->begin_ns) {
+		const struct recording *recording = link->recording;
+
+		stats.offered_bytes = offered_until(line_of(recording), recording->opportunities,
+						    now - recording->begin_ns);
+		stats.used_bytes = recording->used_bytes;
+	}
 	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(dump, &stats, sizeof(stats));
 }
@@ -916,5 +1180,5 @@ static void __exit lh_link_exit_module(void)
 module_init(lh_link_init_module);
 module_exit(lh_link_exit_module);
 
-MODULE_DESCRIPTION("A plain link: loss, delay, a drop-tail queue and a line of some rate in one qdisc");
+MODULE_DESCRIPTION("A plain or recorded link: loss, delay, a drop-tail queue and a line in one qdisc");
 MODULE_LICENSE("GPL");

@@ -18,6 +18,10 @@ SAME_PROGRAMS: dict[str, str] = {
     "5311b619344be80c65c29b8bc7fdfb87c684c161ad4370f3995cd969ed6ba8bc": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The agent that opens shells and starts programs as the ends of flows.
     "32706321cc311dd1fbcd6e8e75318b2a30b3814c4b1f2afdaf15c48896839ea2": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    # The agent and the lh_link of 6.12 and 6.1 that replay recorded links.
+    "976f81ac680944619f0cfa3a78444ead37945c703da1ea5002e5ef7ed3de74b6": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    "cb2cd4ec8fb4ab1bd47acfe864a87a8dbe3ef659f0f1974ac19f028a5f1b523d": "055506051f645e79de7a0c88e4190757ac8e79849eec17f103dd0d4447f74008",
+    "9579f72245e3aa78051c1d5ec62f49b4bbd834cefc0952e1d67972af75c6e120": "b7f92cfc403129951bed49ecb725eb7c874c95e036ab087e0a49527cb1845edb",
     # The agent whose guard removes a folder also when its guest ends beside its caller.
     "2436e044e2bb7a6bda6424110a8b1cf5261630c1927a1a9681bde94192141002": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The kernel 6.12 whose programs enter it faster. A program that polls the clock or fills its guest's memory may see other moments.

@@ -113,6 +113,14 @@ struct end {
 	bool offloads_off;
 };
 
+/* One table of the recorded link of a device: kmod/lh_link.h. */
+struct recorded_table {
+	struct end *end;
+	uint32_t kind, rows, header_bytes;
+	uint64_t length;  /* 0: it does not repeat */
+	const char *file; /* of the run directory */
+};
+
 struct wire {
 	struct end ends[2];
 	/* One end is in another part of the run. */
@@ -284,6 +292,8 @@ struct plan {
 	size_t link_count;
 	struct module *modules;
 	size_t module_count;
+	struct recorded_table *recordings;
+	size_t recording_count;
 	struct flow *flows;
 	size_t flow_count;
 	struct change *schedule;

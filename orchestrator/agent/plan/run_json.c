@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <lh_link.h>
 #include <limits.h>
 #include <linux/pkt_sched.h>
 #include <stdlib.h>
@@ -276,6 +277,8 @@ static void read_links(struct plan *plan, const struct json *list)
 		IGNORE("one_way_us"),
 		IGNORE("queue_limit_packets"),
 		IGNORE("queue_limit_bytes"),
+		IGNORE("offered_every_us"),
+		IGNORE("offered_bytes"),
 	};
 
 	plan->link_count = fields_expect(list, JSON_LIST)->count;
@@ -286,6 +289,49 @@ static void read_links(struct plan *plan, const struct json *list)
 		fields_read(item, fields, COUNT(fields), &reading);
 		plan->links[item->index] = reading.link;
 		plan->links[item->index].end = plan_find_end(plan, reading.node, reading.dev);
+	}
+}
+
+static const char *const table_kinds[LH_LINK_KINDS] = {
+	[LH_LINK_RATES] = "rates",
+	[LH_LINK_OPPORTUNITIES] = "opportunities",
+	[LH_LINK_DELAYS] = "delays",
+	[LH_LINK_LOSSES] = "losses",
+	[LH_LINK_LOST_PACKETS] = "lost_packets",
+};
+
+static void read_recordings(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct recorded_table table;
+		const struct json *node, *dev;
+		const char *kind;
+	};
+	static const struct field fields[] = {
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("dev", struct reading, dev, FIELD_VALUE),
+		NEED("kind", struct reading, kind, FIELD_TEXT),
+		NEED("file", struct reading, table.file, FIELD_TEXT),
+		NEED("rows", struct reading, table.rows, FIELD_U32),
+		NEED("end", struct reading, table.length, FIELD_U64),
+		NEED("header_bytes", struct reading, table.header_bytes, FIELD_U32),
+	};
+
+	plan->recording_count = fields_expect(list, JSON_LIST)->count;
+	plan->recordings = need_memory(plan->recording_count, sizeof(*plan->recordings));
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+		uint32_t kind = 0;
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		while (kind < LH_LINK_KINDS && strcmp(reading.kind, table_kinds[kind]))
+			kind++;
+		if (kind == LH_LINK_KINDS)
+			fields_refuse(item, "'%s' is not a kind of table the agent knows",
+				      reading.kind);
+		reading.table.kind = kind;
+		reading.table.end = plan_find_end(plan, reading.node, reading.dev);
+		plan->recordings[item->index] = reading.table;
 	}
 }
 
@@ -451,7 +497,7 @@ void plan_read(const char *path, struct plan *plan)
 		uint64_t format, duration_us, seed;
 		const char *where, *clock;
 		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
-			*flows, *schedule, *trace, *hosts, *part, *knobs;
+			*flows, *schedule, *trace, *hosts, *part, *knobs, *recordings;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -471,6 +517,7 @@ void plan_read(const char *path, struct plan *plan)
 		MAYBE("hosts", struct reading, hosts, FIELD_VALUE, 0),
 		MAYBE("part", struct reading, part, FIELD_VALUE, 0),
 		MAYBE("knobs", struct reading, knobs, FIELD_VALUE, 0),
+		MAYBE("recordings", struct reading, recordings, FIELD_VALUE, 0),
 		IGNORE("asked_at"),
 		IGNORE("experiment"),
 		IGNORE("backend"),
@@ -517,6 +564,8 @@ void plan_read(const char *path, struct plan *plan)
 	read_routes(plan, reading.routes);
 	read_links(plan, reading.links);
 	read_modules(plan, reading.modules);
+	if (reading.recordings)
+		read_recordings(plan, reading.recordings);
 	plan->flow_count = fields_expect(reading.flows, JSON_LIST)->count;
 	plan->flows = need_memory(plan->flow_count, sizeof(*plan->flows));
 	for (EACH(item, reading.flows))

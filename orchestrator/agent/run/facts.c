@@ -159,6 +159,8 @@ static void write_link(struct writer *writer, const struct lh_link_xstats *stats
 	writer_unsigned(writer, "queue_packets", stats->queue_packets);
 	writer_unsigned(writer, "queue_bytes", stats->queue_bytes);
 	writer_unsigned(writer, "flying_packets", stats->flying_packets);
+	writer_unsigned(writer, "offered_bytes", stats->offered_bytes);
+	writer_unsigned(writer, "used_bytes", stats->used_bytes);
 	writer_end(writer);
 }
 

@@ -19,6 +19,7 @@
 #include "net/modules.h"
 #include "net/nodes.h"
 #include "net/qdisc.h"
+#include "net/recordings.h"
 #include "net/sysctl.h"
 #include "run/facts.h"
 #include "run/part.h"
@@ -82,6 +83,7 @@ void run_set_up(struct plan *plan)
 	sysctls_of_nodes(plan);
 	links_create(plan);
 	qdiscs_install(plan);
+	recordings_load(plan);
 	sysctl_of_log(plan, true);
 }
 
@@ -119,6 +121,7 @@ void run_execute(struct plan *plan)
 	run_set_up(plan);
 	flows_prepare(plan);
 	clock_set_epoch(part_agree_epoch(plan, choose_epoch(plan)));
+	recordings_begin(plan, clock_epoch_ns());
 	probe_start(plan, clock_epoch_ns());
 	if (plan->real_clock)
 		budget_start();
