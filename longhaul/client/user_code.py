@@ -48,7 +48,7 @@ class UserCode:
     def send_module_source(self, place: str) -> ModuleSource:
         """Send a folder, an archive or a git repository, named as in `modules`; the service keeps it under its hash."""
         # A client that sends nothing needs nothing that reads sources.
-        from longhaul.orchestrator.spec.module_sources import read_sources
+        from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 
         answer = self._connection.ask("POST", f"{ROOT}/module-sources", json={"files": read_sources(place)[1]})
         return ModuleSource.model_validate_json(answer.content, extra="ignore")

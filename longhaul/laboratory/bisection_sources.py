@@ -17,7 +17,7 @@ from longhaul.orchestrator.kernels.histories import Commits, History, Patches
 from longhaul.orchestrator.kernels.source_trees import ask_git, unpack_folder
 from longhaul.orchestrator.spec.load import plain_data
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.user_modules import Entry, entries_of
+from longhaul.orchestrator.spec.user_code.user_modules import Entry, entries_of
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.settings import Settings

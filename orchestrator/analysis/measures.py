@@ -255,7 +255,9 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
     rates = run.link_rates(link)
     # Scripts have links without a known rate.
-    capacity_bps = _mean_bps(rates, window) if all(bps for _, _, bps in rates) else None
+    known = bool(link.offered_bytes) or all(bps for _, _, bps in rates)
+    capacity_bps = (_mean_bps(rates, window) if known else None) or None
+    delays_ms = queue_delays_ms(run, trace, link, window.begin_s, window.end_s) if capacity_bps else np.zeros(0)
     queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
     at_ticks = held(records, "queue_packets", ticks_within_s(run, window.begin_s, window.end_s))
     within = window.of(records)
@@ -277,14 +279,19 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
             "p95": float(np.percentile(at_ticks, 95)) if len(at_ticks) else 0.0,
             "max": int(within["queue_max_packets"].max()) if len(within) else 0,
         },
-        "queue_delay_ms": queue_bytes * 8000 / capacity_bps if capacity_bps else None,
-        "queue_delay_percentiles_ms": _percentiles(queue_delays_ms(run, trace, link, window.begin_s, window.end_s))
-        if capacity_bps
-        else None,
+        "queue_delay_ms": _mean_delay_ms(link, queue_bytes, capacity_bps, delays_ms) if capacity_bps else None,
+        "queue_delay_percentiles_ms": _percentiles(delays_ms) if capacity_bps else None,
     }
     if link.id in dual_links(run):
         numbers["dual"] = measure_queues(trace, link.id, window.begin_s, window.end_s)
     return numbers
+
+
+def _mean_delay_ms(link: Link, queue_bytes: float, capacity_bps: float, delays_ms: Floats) -> float:
+    """Of the mean queue at the mean rate; a recorded rate changes too much for that, so of the ticks."""
+    if link.offered_bytes:
+        return float(delays_ms.mean()) if len(delays_ms) else 0.0
+    return queue_bytes * 8000 / capacity_bps
 
 
 def _drops(run: Run, trace: Trace, link: Link, window: Span) -> tuple[int, int]:

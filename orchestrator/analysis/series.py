@@ -129,10 +129,25 @@ def queue_delays_ms(run: Run, trace: Trace, link: Link, begin_s: float, end_s: f
 
 def delays_ms(run: Run, records: Records | Columns, link: Link, t_s: Floats) -> Floats:
     """Bytes in a link's queue / the bandwidth then, at these times; none of a link without a known rate."""
+    waiting = held(records, "queue_bytes", t_s)
+    if link.offered_bytes:
+        return _recorded_delays_ms(run, link, waiting, t_s)
     rates = run.link_rates(link)
     if not all(bps for _, _, bps in rates):
         return np.zeros(0)
     begins_s = np.array([begin_us for begin_us, _, _ in rates]) / 1e6
     bps = np.array([bps for _, _, bps in rates], dtype=np.float64)
     at_times = bps[np.searchsorted(begins_s, t_s, side="right") - 1]
-    return np.asarray(held(records, "queue_bytes", t_s) * 8000 / at_times)
+    return np.asarray(waiting * 8000 / at_times)
+
+
+def _recorded_delays_ms(run: Run, link: Link, waiting: Floats, t_s: Floats) -> Floats:
+    """Until the recording has carried what waits; past the end of the run, at the recording's mean rate."""
+    edges_s = np.append(np.arange(len(link.offered_bytes)) * link.offered_every_us, run.duration_us) / 1e6
+    carried = np.append(0.0, np.cumsum(link.offered_bytes))
+    goal = np.interp(t_s, edges_s, carried) + waiting
+    # Of instants with the same sum, the first one.
+    rising = np.append(True, np.diff(carried) > 0)
+    end_s = np.interp(goal, carried[rising], edges_s[rising])
+    beyond = np.maximum(goal - carried[-1], 0) * 8 / link.rate_bps
+    return np.asarray(np.where(waiting > 0, np.maximum(end_s + beyond - t_s, 0), 0) * 1000)

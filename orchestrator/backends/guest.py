@@ -31,6 +31,7 @@ from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_le
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.plan.captures import CAPTURE_FILES
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
+from longhaul.orchestrator.plan.recorded_table import FOLDER, rows_file
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.built_kernels import checked_program, manifest_of
@@ -80,6 +81,7 @@ class Guests:
             for module in [Module("lh_trace", {}), Module("lh_wire", {}), *self._loaded(one), *_capturing(one)]:
                 file = self._module_file(one, module)
                 found[f"own/{module.source}/{file.name}" if module.source else str(file.relative_to(cache))] = file
+        found |= {table.file: rows_file(table, self.settings.cache) for table in run.recordings}
         return found
 
     def missing(self, *kernels: str) -> list[tuple[str, str]]:
@@ -211,6 +213,10 @@ class Guests:
         else:
             (guest / "run.json").write_text(json.dumps(named.as_json()))
         self.furnish_modules(run, guest)
+        if run.recordings:
+            (guest / FOLDER).mkdir()
+        for table in run.recordings:
+            place(rows_file(table, self.settings.cache), guest / table.file)
         if has_iperf3(run):
             (guest / IPERF3).mkdir()
         furnish_programs(run, guest)

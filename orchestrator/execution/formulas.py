@@ -29,6 +29,7 @@ FORMULAS = (
     "analysis.measures",
     "analysis.programs",
     "analysis.fidelity.offered",
+    "analysis.fidelity.replays",
     "analysis.fidelity.host_fidelity",
     "analysis.fidelity.senders",
     "analysis.series",
@@ -55,8 +56,9 @@ SAME_FORMULAS = dict.fromkeys(
         "bdf161e1db69",
         "22ce21b1a038",
         "897393ced42e",
+        "b0b4f4b99bc5",
     ),
-    "b0b4f4b99bc5",
+    "9ac04d8ad1be",
 )
 
 

@@ -26,7 +26,7 @@ from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import WIDE_NAMES
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.trial import drawn_trials, trial_of
-from longhaul.orchestrator.spec.user_modules import Entry, is_usable
+from longhaul.orchestrator.spec.user_code.user_modules import Entry, is_usable
 from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError, SpecError
 from longhaul.orchestrator.system.settings import Settings
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from longhaul.orchestrator.modules.build import Build, build_source, source_texts
 from longhaul.orchestrator.modules.content import content_files, is_hash
 from longhaul.orchestrator.modules.recipe import Recipe
-from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
+from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.errors import NotFound
 from longhaul.orchestrator.system.settings import Settings
 

@@ -34,8 +34,8 @@ from longhaul.orchestrator.results.packets import kept_packets
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import Experiment, OwnCode, parse_experiment, shipped_experiment
 from longhaul.orchestrator.spec.model import Capture
-from longhaul.orchestrator.spec.module_sources import admit_sources
 from longhaul.orchestrator.spec.sweep import count_points
+from longhaul.orchestrator.spec.user_code.module_sources import admit_sources
 from longhaul.orchestrator.spec.yaml_text import LARGEST_BYTES
 from longhaul.orchestrator.system.errors import (
     Conflict,

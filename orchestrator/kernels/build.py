@@ -32,7 +32,7 @@ from longhaul.orchestrator.plan.kernel_modules import planned_module
 from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS, WIDE_KERNELS
-from longhaul.orchestrator.spec.user_modules import own_controls
+from longhaul.orchestrator.spec.user_code.user_modules import own_controls
 from longhaul.orchestrator.system.built_kernels import is_sent, manifest_of
 from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest
 from longhaul.orchestrator.system.installation import AGENT, AGENT_SOURCES, IS_CHECKOUT, KMOD

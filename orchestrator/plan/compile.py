@@ -21,11 +21,13 @@ from longhaul.orchestrator.plan.expectations import resolve
 from longhaul.orchestrator.plan.guests.parts import in_parts
 from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, program_modules, queue_modules
 from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, count_offered, find_pipe, resolve_path
-from longhaul.orchestrator.plan.meaning import Meaning
+from longhaul.orchestrator.plan.meaning import Meaning, Phase
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
 from longhaul.orchestrator.plan.placement import Placement, place_flows
 from longhaul.orchestrator.plan.qdisc_layout import Layout, lay_out
 from longhaul.orchestrator.plan.qdiscs import DUALPI2, ECT0, ECT1, LINK, QUEUE, RATE
+from longhaul.orchestrator.plan.recorded_table import memory_of
+from longhaul.orchestrator.plan.recordings import Offered, lay_out_recordings
 from longhaul.orchestrator.plan.run import (
     FORMAT,
     Flow,
@@ -33,7 +35,6 @@ from longhaul.orchestrator.plan.run import (
     Link,
     Node,
     OnOff,
-    Phase,
     Run,
     ScheduledChange,
     TraceOptions,
@@ -58,20 +59,20 @@ from longhaul.orchestrator.plan.traffic.programs import (
 )
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
-from longhaul.orchestrator.spec.graph import Graph
+from longhaul.orchestrator.spec.graph import Graph, Lane
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.model import Flow as WrittenFlow
 from longhaul.orchestrator.spec.socket_options import option_text
 from longhaul.orchestrator.spec.sweep import count_points, expand, point_texts
-from longhaul.orchestrator.spec.user_modules import entries_of
+from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import parse_duration, parse_multiple, parse_rate, parse_size
 
 if TYPE_CHECKING:
-    from longhaul.orchestrator.plan.place_on_hosts import Places
+    from longhaul.orchestrator.plan.hosts.place_on_hosts import Places
 
 __all__ = ["Plan", "Run", "compile_plan", "run_id"]
 
@@ -147,7 +148,7 @@ def compile_plan(
             notes.setdefault(note, []).append(named)
     adopt(sorted(supplied), cache)
     assert drawn is not None, "a sweep has a point"
-    return Plan(experiment, tuple(runs), tuple(_with_points(note, places) for note, places in notes.items()), drawn)
+    return Plan(experiment, tuple(runs), tuple(lint.with_points(note, places) for note, places in notes.items()), drawn)
 
 
 def _sharing(run: Run, before: Run) -> Run:
@@ -163,16 +164,10 @@ def _places(venue: Venue) -> Places | None:
     """The hosts of runs on real hosts; only for those is the host policy loaded."""
     if not venue.hosts:
         return None
-    from longhaul.orchestrator.plan.place_on_hosts import Places
+    from longhaul.orchestrator.plan.hosts.place_on_hosts import Places
     from longhaul.orchestrator.spec.host_policy import load_policy
 
     return Places(load_policy(load_settings()), venue.hosts)
-
-
-def _with_points(note: str, places: Sequence[str]) -> str:
-    if not places[0]:
-        return note
-    return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
 
 
 def _compile(
@@ -182,6 +177,7 @@ def _compile(
     layout = lay_out(placement, path, seed, single=_in_one(experiment, venue))
     network = build_network(placement, layout, experiment.path)
     meaning = _meaning(experiment, placement, path)
+    recordings, offered = lay_out_recordings(path, layout, network, seed, duration_us)
     flows = tuple(_flows(experiment, placement, layout, network, meaning.rtt_us, seed))
     pipe = find_pipe(experiment, placement, path)
     tcp_flows = sum(flow.kind != "udp" for flow in flows)
@@ -203,14 +199,14 @@ def _compile(
         point=point,
         duration_us=duration_us,
         window_us=_window(experiment, duration_us),
-        memory_mb=memory_mb,
+        memory_mb=memory_mb + memory_of(recordings),
         sysctls=kernel_sysctls(controls_of_programs(experiment)),
         knobs=tuple((knob_path(name), str(value)) for name, value in experiment.knobs.items()),
         nodes=tuple(_nodes(network, placement, pipe, tcp_flows)),
         wires=network.wires,
         neighbours=network.neighbours,
         routes=network.routes,
-        links=_links(path, layout, network),
+        links=_links(path, layout, network, offered),
         modules=(
             *loaded_modules(experiment, scheduled_controls(experiment)),
             *queue_modules(network.wires),
@@ -229,6 +225,7 @@ def _compile(
         ),
         expect=tuple(resolve(expected) for expected in experiment.expect),
         meaning=meaning,
+        recordings=recordings,
         phases=tuple(Phase(name, *map(parse_duration, written)) for name, written in experiment.phases.items()),
     )
 
@@ -340,7 +337,7 @@ def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:
     return tuple(sorted(changes, key=lambda change: change.at_us))
 
 
-def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
+def _links(path: Path, layout: Layout, network: Network, offered: Mapping[Lane, Offered]) -> tuple[Link, ...]:
     """The queues that the trace follows: the bottlenecks' first, then those of other lanes with a rate that flows use."""
     state = path.states[0]
     backward = [(y, x) for x, y in path.bottlenecks]
@@ -361,6 +358,7 @@ def _links(path: Path, layout: Layout, network: Network) -> tuple[Link, ...]:
                 numbers.impairment.delay_us,
                 numbers.buffer.packets,
                 numbers.buffer.size_bytes,
+                *offered.get(lane, Offered()),
             )
         )
     return tuple(links)

@@ -48,7 +48,7 @@ def data_packets(run: Run) -> int:
     headers_bytes = run.meaning.frame_bytes - run.meaning.mtu
     capacity = sum(
         bps * _active_us(run.flows, begin_us, end_us, run.duration_us) / (8_000_000 * (run.least_mtu + headers_bytes))
-        for begin_us, end_us, bps in run.bottleneck_rates()
+        for begin_us, end_us, bps in run.link_rates(run.links[0])
     )
     wanted = sum(_wanted(run, flow) for flow in run.flows)
     return round(min(capacity, wanted))

@@ -16,9 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from longhaul.orchestrator.plan import recordings
 from longhaul.orchestrator.plan.kernel_modules import WINDOW_PARAMETER
 from longhaul.orchestrator.plan.placement import Journey, Placement
-from longhaul.orchestrator.plan.qdiscs import DUALPI2, GAIN_STEPS, DualQueue, Impairment, share_2p32
+from longhaul.orchestrator.plan.qdiscs import DUALPI2, FRAME_HEADER_BYTES, GAIN_STEPS, DualQueue, Impairment, share_2p32
+from longhaul.orchestrator.plan.recordings import RecordedLane
 from longhaul.orchestrator.plan.run import Flow
 from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.plan.tcp_settings import LARGEST_WINDOW_BYTES, Pipe
@@ -26,19 +28,17 @@ from longhaul.orchestrator.spec.congestion_controls import module_params, pacing
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.path_model import DualPI2, LinkNumbers
+from longhaul.orchestrator.spec.recordings import FIELDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import (
     parse_duration,
     parse_multiple,
     parse_packets,
     parse_packets_or_size,
-    parse_rate,
     parse_share,
     parse_size,
 )
 
-# Ethernet header; no frame check sequence or preamble crosses a veth.
-FRAME_HEADER_BYTES = 14
 # IP and TCP headers, with timestamps.
 HEADER_BYTES = 52
 
@@ -70,6 +70,7 @@ class LaneState:
     mark_at_bytes: int = 0
     dual: DualQueue | None = None
     medium: str | None = None
+    recording: RecordedLane | None = None
 
     def carriage(self) -> Carriage:
         """The values that a topology can have; a probability in as many digits as people write."""
@@ -142,10 +143,24 @@ class _Reading:
         self._marks = {named_lane(self._graph, name): link.mark_at for name, link in experiment.links.items()}
         self._duals = {named_lane(self._graph, name): link.dualpi2 for name, link in experiment.links.items()}
         self.bottlenecks = self._graph.bottlenecks or self._slowest()
+        self._lacks_rate = experiment.topology == "dumbbell" and "bw" not in experiment.params
+        self._recordings = self._open_recordings()
         self._written: dict[Lane, LinkNumbers] = {}
         # The field of a lane's numbers, for errors.
         self._subjects: dict[Lane, str] = {}
         self._buffers: dict[Lane, Buffer] = {}
+
+    def _open_recordings(self) -> dict[Lane, dict[str, RecordedLane]]:
+        """The recordings of each link by its forward lane; those of a link come before the path's."""
+        found: dict[Lane, dict[str, RecordedLane]] = {}
+        named = ((named_lane(self._graph, name), one, f"links.{name}") for name, one in self._experiment.links.items())
+        for lane, link, subject in (*((lane, self._experiment.path, "path") for lane in self.bottlenecks), *named):
+            for name in FIELDS:
+                if (written := getattr(link, name)) is not None:
+                    recorded = recordings.open_recording(written, f"{subject}.{name}", self._frame_bytes)
+                    recordings.check_beside(recorded, link, name, needs_rate=self._lacks_rate and subject == "path")
+                    found.setdefault(lane, {})[name] = recorded
+        return found
 
     def _slowest(self) -> tuple[Lane, ...]:
         """For a topology without a bottleneck: the lowest rate on the first flow's path, or its first link."""
@@ -179,6 +194,8 @@ class _Reading:
                 raise PlanError("compiling", f"links.{name}", what, f"write it as {'-'.join(backward)}")
             written.append((lane, numbers, f"links.{name}"))
         for lane, numbers, subject in written:
+            if not strict:
+                recordings.refuse_changes(self._recordings.get(lane, {}), numbers)
             self._written[lane] = _merged(self._written.get(lane), numbers)
             self._subjects[lane] = subject
             if numbers.buffer is not None:
@@ -205,22 +222,29 @@ class _Reading:
         forward_us, reverse_us = self._delays(forward, numbers, there, back)
         subject = self._subjects.get(forward, "path")
         path = self._experiment.path
+        recorded, recorded_back = (self._recordings.get(forward, {}).get(name) for name in FIELDS)
         queue = self._queues.get(forward) or path.queue
         one = LaneState(
-            _impairment(numbers, there, forward_us, subject),
-            parse_rate(numbers.bandwidth) if numbers.bandwidth is not None else there.rate_bps,
+            recordings.without_losses(
+                recorded, _impairment(numbers, there, recordings.delay_with(recorded, forward_us), subject)
+            ),
+            recordings.rate_with(recorded, numbers.bandwidth, there.rate_bps),
             queue=queue,
             ecn=bool(path.ecn),
             mark_at_bytes=parse_packets_or_size(self._marks.get(forward) or path.mark_at or "0 B", self._frame_bytes),
             dual=_dual_queue(self._duals.get(forward) or path.dualpi2 or DualPI2()) if queue == DUALPI2 else None,
             medium=there.medium,
+            recording=recorded,
         )
+        reverse_us = recordings.delay_with(recorded_back, reverse_us)
         loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)
-        rate = numbers.reverse_bandwidth
         other = LaneState(
-            Impairment(reverse_us, min(back.jitter_us, reverse_us), loss_2p32=share_2p32(loss)),
-            parse_rate(rate) if rate is not None else back.rate_bps,
+            recordings.without_losses(
+                recorded_back, Impairment(reverse_us, min(back.jitter_us, reverse_us), share_2p32(loss))
+            ),
+            recordings.rate_with(recorded_back, numbers.reverse_bandwidth, back.rate_bps),
             medium=back.medium,
+            recording=recorded_back,
         )
         return {forward: one, reverse: other}
 

@@ -258,3 +258,10 @@ def _fragments(run: Run) -> Iterator[str]:
     udp = next((flow for flow in run.flows if flow.kind == "udp"), None)
     if udp is not None and run.least_mtu < run.meaning.mtu:
         yield f"flow {udp.name} sends datagrams for an MTU of {run.meaning.mtu}: IP fragments them while the schedule has it at {run.least_mtu}, and the headers add to its rate"
+
+
+def with_points(note: str, places: Sequence[str]) -> str:
+    """A note with the points of a sweep that it is about."""
+    if not places[0]:
+        return note
+    return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"

@@ -50,3 +50,12 @@ class Script:
     text: str
     arguments: tuple[str, ...]
     folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the run with measures of its own."""
+
+    name: str
+    begin_us: int
+    end_us: int

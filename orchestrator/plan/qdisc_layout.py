@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from longhaul.orchestrator.plan.link_parameters import Buffer, LaneState, Path, PathState
 from longhaul.orchestrator.plan.placement import Placement
 from longhaul.orchestrator.plan.qdiscs import COUNTS_BYTES, NETEM, Impairment, netem, plain_link, queue, tbf
+from longhaul.orchestrator.plan.recordings import RecordedLane
 from longhaul.orchestrator.plan.run import Qdisc
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
@@ -41,6 +42,8 @@ class Layout:
     # Each lane of the graph as lanes of the wires, and the one of them that has its rate, if it has one.
     hops: Mapping[Lane, tuple[Lane, ...]]
     rates: Mapping[Lane, Lane]
+    # The lane of the wires at which each recording is replayed.
+    replays: Mapping[Lane, Lane]
 
     def through(self, lanes: Sequence[Lane]) -> list[Lane]:
         """Lanes of the graph as lanes of the wires."""
@@ -62,6 +65,7 @@ def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Lay
     devices: dict[Lane, Sequence[tuple[Qdisc, ...]]] = {}
     hops: dict[Lane, tuple[Lane, ...]] = {}
     rates: dict[Lane, Lane] = {}
+    replays: dict[Lane, Lane] = {}
     for link in graph.links:
         stage = names[staged[link] - 1] if link in staged else None
         wires += [link] if stage is None else [(link[0], stage), (stage, link[1])]
@@ -72,9 +76,20 @@ def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Lay
                 rates[lane] = last
             for place, part in zip((hops[lane][0], last), _parts(work[lane], lane), strict=True):
                 qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed, channels.get(lane))
+                recorded = part[0].recording
+                joined = _joined_in_one(qdiscs) if single or recorded else None
+                if recorded:
+                    _check_replay(recorded, joined)
+                    replays[lane] = place
                 if qdiscs[0]:
-                    devices[place] = (_joined_in_one(qdiscs) if single else None) or qdiscs
-    return Layout(tuple(names), tuple(wires), devices, hops, rates)
+                    devices[place] = joined or qdiscs
+    return Layout(tuple(names), tuple(wires), devices, hops, rates, replays)
+
+
+def _check_replay(recorded: RecordedLane, joined: Sequence[tuple[Qdisc, ...]] | None) -> None:
+    if joined is None:
+        what = "a recorded link has a delay, losses and a drop-tail queue alone"
+        raise PlanError("compiling", recorded.subject, what, "leave out the other impairments of this link")
 
 
 def changed_qdiscs(before: Sequence[Qdisc], after: Sequence[Qdisc]) -> tuple[Qdisc, ...]:
@@ -116,7 +131,7 @@ def _move_on(work: dict[Lane, list[LaneState]], placement: Placement, bottleneck
         ends = placement.graph.is_end(lane[0])
         if all(state.impairment.nothing for state in work[lane]) or not (ends or lane in backward):
             continue
-        if (ends and _has_rate(work[lane])) or _overtakes(work[lane]):
+        if (ends and _has_rate(work[lane])) or _overtakes(work[lane]) or work[lane][0].recording:
             continue
         targets = [target for target in after[lane] if target is not None]
         if len(targets) == len(after[lane]) and all(
@@ -137,7 +152,11 @@ def _overtakes(states: States) -> bool:
 
 
 def _delays_only(states: States) -> bool:
-    return not _has_rate(states) and all(replace(state.impairment, delay_us=0).nothing for state in states)
+    return (
+        not _has_rate(states)
+        and not states[0].recording
+        and all(replace(state.impairment, delay_us=0).nothing for state in states)
+    )
 
 
 def _joined(moved: LaneState, there: LaneState) -> LaneState:
@@ -173,7 +192,11 @@ def _links_to_stage(graph: Graph, work: Mapping[Lane, States]) -> list[Lane]:
     staged = []
     for link in graph.links:
         for lane in (link, (link[1], link[0])):
-            busy = _has_rate(work[lane]) or not all(state.impairment.nothing for state in work[lane])
+            busy = (
+                _has_rate(work[lane])
+                or work[lane][0].recording
+                or not all(state.impairment.nothing for state in work[lane])
+            )
             if graph.is_end(lane[0]) and _overtakes(work[lane]):
                 what = f"{lane[0]} is an end host, whose packets cannot both overtake and keep to a rate"
                 raise PlanError("compiling", f"links.{'-'.join(lane)}.reorder", what, "put a switch between them")
@@ -208,7 +231,7 @@ def _parts(states: States, lane: Lane) -> tuple[States, States]:
 
 def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int | None) -> list[tuple[Qdisc, ...]]:
     """The qdiscs of one device, for each state; `channel` is the number of its shared channel, if any."""
-    impaired = any(not state.impairment.nothing for state in lane)
+    impaired = any(not state.impairment.nothing or state.recording for state in lane)
     # A shrinking delay would let later packets overtake, as jitter does.
     ordered = len({state.impairment.delay_us for state in lane}) > 1 or any(
         state.impairment.jitter_us for state in lane

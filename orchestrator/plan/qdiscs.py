@@ -226,6 +226,8 @@ def marks(kind: str) -> bool:
     return qdisc.kind in ("cake", DUALPI2) or "ecn" in qdisc.options
 
 
+# Ethernet header; no frame check sequence or preamble crosses a veth.
+FRAME_HEADER_BYTES = 14
 # The kernel's largest account of one full frame of 1500 bytes: its page share, its head and its descriptor.
 SKB_BYTES = 2560
 # Its account of a TCP frame besides the bytes, whatever its size: CAKE's limit is one of memory, and so many frames fit.

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longhaul.orchestrator.plan.meaning import Meaning, Programs, Script
+from longhaul.orchestrator.plan.meaning import Meaning, Phase, Programs, Script
+from longhaul.orchestrator.plan.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
@@ -96,7 +97,10 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A queue that the trace follows; `one_way_us` is the propagation delay in front of it."""
+    """A queue that the trace follows; `one_way_us` is the propagation delay in front of it.
+
+    Of a recorded link, `rate_bps` is the mean, and `offered_bytes` are those that it could carry in each interval of `offered_every_us`.
+    """
 
     id: int
     name: str
@@ -107,6 +111,8 @@ class Link:
     one_way_us: int
     queue_limit_packets: int
     queue_limit_bytes: int
+    offered_every_us: int = field(default=0, metadata=SELDOM)
+    offered_bytes: tuple[int, ...] = field(default=(), metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,15 +281,6 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
-    """A part of the run with measures of its own."""
-
-    name: str
-    begin_us: int
-    end_us: int
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """One run: same Run, same programs, same trace. `sysctls` are those that a kernel has only once, `knobs` files of user's modules.
 
@@ -322,6 +319,7 @@ class Run:
     knobs: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     capture: Module | None = field(default=None, metadata=SELDOM)
     script: Script | None = field(default=None, metadata=SELDOM)
+    recordings: tuple[RecordedTable, ...] = field(default=(), metadata=SELDOM)
 
     @property
     def title(self) -> str:
@@ -359,7 +357,9 @@ class Run:
             yield from wire.ends
 
     def link_rates(self, link: Link) -> list[tuple[int, int, int]]:
-        """(from, to, bit/s) of a link, in microseconds, between its scheduled changes."""
+        """(from, to, bit/s) of a link, in microseconds, between its changes: those of the schedule, or of its recording."""
+        if link.offered_bytes:
+            return offered_rates(link.offered_bytes, link.offered_every_us, self.duration_us)
         changes = [(0, link.rate_bps)]
         for change in self.device_changes:
             for qdisc in change.qdiscs if change.dev == link.dev else ():
@@ -367,10 +367,6 @@ class Run:
                 if isinstance(rate_bps, int):
                     changes.append((change.at_us, rate_bps))
         return self._spans(changes)
-
-    def bottleneck_rates(self) -> list[tuple[int, int, int]]:
-        """The same of the first bottleneck."""
-        return self.link_rates(self.links[0])
 
     def pacing_rates(self, flow: Flow) -> list[tuple[int, int, int]]:
         """(from, to, bit/s) of the rate of a flow's socket, between its scheduled changes; 0: none."""

@@ -148,6 +148,9 @@ def set_in(run: Run, venue: Venue) -> Run:
     run = replace(run, backend=venue.backend, where=venue.where, clock=venue.clock)
     if run.backend == "mininet" and run.where == "guest":
         run = replace(run, memory_mb=run.memory_mb + _MININET_MB + _NODE_MB * len(run.nodes))
+    if run.where == HOSTS and run.recordings:
+        what = "a middle box emulates links that stay the same, and replays no recording"
+        raise PlanError("placing on hosts", "path.recording", what, "use the sandbox or Mininet")
     if run.where == "host":
         run = _on_a_shared_kernel(run)
     return _in_real_time(run) if run.clock == "real" else run

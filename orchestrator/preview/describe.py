@@ -181,6 +181,10 @@ def _numbers(run: Run) -> Iterator[str]:
     share = meaning.buffer_packets / meaning.bdp_packets if meaning.bdp_packets else 0
     full_us = meaning.buffer_bytes * 8_000_000 // meaning.bandwidth_bps
     yield f"  buffer           {meaning.buffer_text} = {meaning.buffer_packets} packets, {format_size(meaning.buffer_bytes)}, {share:.3g} BDP, {format_duration(full_us)} when full"
+    for table in run.recordings:
+        link = next((one for one in run.links if one.dev == table.dev and one.offered_bytes), None)
+        mean = f", mean {format_rate(link.rate_bps)}" if link and table.kind in ("rates", "opportunities") else ""
+        yield f"  recorded         {table.dev}: {table.kind.replace('_', ' ')} in {table.rows} rows{mean}"
     begin_us, end_us = run.window_us
     yield f"  duration         {format_duration(run.duration_us)}, summaries from {format_duration(begin_us)} to {format_duration(end_us)}"
     if run.phases:

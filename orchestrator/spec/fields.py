@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from longhaul.orchestrator.spec.user_modules import entry_of
+from longhaul.orchestrator.spec.user_code.user_modules import entry_of
 from longhaul.orchestrator.system.units import (
     DURATION_UNITS,
     RATE_UNITS,
@@ -37,6 +37,9 @@ ACCURATE = "accurate"
 # A plain link as one qdisc of the project, or as the kernel's: netem, tbf and a fifo.
 SINGLE, CHAIN = "single", "chain"
 EMULATIONS = (SINGLE, CHAIN)
+
+# A recording begins at an instant that the run's seed draws.
+DRAWN = "drawn"
 
 # A run in as many guests as pay on this machine, or in a given number of them.
 AUTO = "auto"
@@ -256,6 +259,11 @@ def _module_entry(value: object) -> object:
     return value
 
 
+def _offset_of_recording(text: str) -> None:
+    if text != DRAWN:
+        parse_duration(text)
+
+
 def one_of(*values: str) -> Any:
     """A field with a few known values."""
 
@@ -349,6 +357,7 @@ BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "1
 MarkThreshold = Annotated[str, _checked(mark_threshold), _schema("mark", "20 packets", "30 KB")]
 StepThreshold = Annotated[str, _checked(step_threshold), _schema("step", "1 ms", "5 packets")]
 WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
+RecordingOffset = Annotated[str, _checked(_offset_of_recording), _schema("duration", "30 s", DRAWN)]
 StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]
 _CONTROL_NAME = "^[a-z][a-z0-9_]{0,14}$"
 ModuleEntry = Annotated[

@@ -18,10 +18,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from longhaul.orchestrator.modules.content import is_reference, is_repository
+from longhaul.orchestrator.modules.content import is_reference
 from longhaul.orchestrator.spec.fields import REFUSED
 from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode, with_whole_folder
 from longhaul.orchestrator.spec.presets import spelt_out
+from longhaul.orchestrator.spec.recordings import IMPORTED, is_imported, recordings_of, with_whole_files
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
 from longhaul.orchestrator.spec.sweep import (
@@ -36,8 +37,8 @@ from longhaul.orchestrator.spec.sweep import (
     part_of,
 )
 from longhaul.orchestrator.spec.topology import own_topology
+from longhaul.orchestrator.spec.user_code.user_modules import by_name, entry_of, with_whole_path
 from longhaul.orchestrator.spec.user_controls import find_early, read_controls
-from longhaul.orchestrator.spec.user_modules import by_name, entry_of
 from longhaul.orchestrator.spec.yaml_text import (
     Document,
     Location,
@@ -158,6 +159,9 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
     if own_topology(experiment.topology):
         allowed = "allowed: a topology of the lab"
         yield _problem(document, ("topology",), experiment.topology, allowed)
+    for location, recording in recordings_of(experiment):
+        if not is_imported(recording.file):
+            yield _problem(document, (*location, "file"), recording.file, f"allowed: {IMPORTED}")
     for position, written in enumerate(experiment.modules):
         entry = entry_of(written)
         if own_code is OwnCode.NONE:
@@ -216,19 +220,13 @@ def _with_whole_paths(document: Document) -> Document:
     listed, topology = document.data.get("modules"), document.data.get("topology")
     whole: dict[str, Any] = {}
     if isinstance(listed, list):
-        whole["modules"] = [_with_whole_path(document, written) for written in listed]
+        whole["modules"] = [with_whole_path(written, document.folder) for written in listed]
     if isinstance(flows := document.data.get("flows"), list):
         whole["flows"] = [with_whole_folder(flow, document.folder) for flow in flows]
+    whole |= with_whole_files(document.data, document.folder)
     if isinstance(topology, str) and (own := own_topology(topology)):
         whole["topology"] = f"{(document.folder / own[0]).resolve()}:{own[1]}"
     return replace(document, data=document.data | whole) if whole else document
-
-
-def _with_whole_path(document: Document, written: object) -> object:
-    entry = entry_of(written)
-    if entry is None or is_reference(entry.place) or is_repository(entry.place):
-        return written
-    return entry.at(str((document.folder / entry.place).resolve()))
 
 
 def _with_user_modules(document: Document, experiment: Experiment, *, builds: bool) -> Experiment:

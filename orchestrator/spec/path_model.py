@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import BaseModel, ConfigDict, Field
 
+from longhaul.orchestrator.recorded_links.formats import FORMATS
 from longhaul.orchestrator.spec.fields import (
     BufferSize,
     Duration,
@@ -13,6 +16,7 @@ from longhaul.orchestrator.spec.fields import (
     MarkThreshold,
     OneWayTime,
     Period,
+    RecordingOffset,
     RoundTrip,
     Share,
     StepThreshold,
@@ -30,6 +34,8 @@ QUEUES = (
     "step",
     "dualpi2",
 )
+BETWEEN = ("steps", "line")
+AT_END = ("wrap", "cut")
 OVERLOADS = ("drop", "overflow")
 DROPS_AT = ("dequeue", "enqueue")
 
@@ -56,6 +62,30 @@ class Burst(Part):
     r: Share = Field(description="chance to go from bad to good")
     good: Share = Field(0.0, description="loss in the good state")
     bad: Share = Field(1.0, description="loss in the bad state")
+
+
+class Recording(Part):
+    """A recorded link: what it could carry, its delay and its losses at every instant, from a file."""
+
+    file: str = Field(description="its file: a path, or sha256: and the hash of one that was imported")
+    format: one_of(*FORMATS) | None = Field(  # type: ignore[valid-type]
+        None,
+        description="mahimahi: a line is the millisecond at which one IP packet of 1500 bytes may leave; table: CSV or Parquet; losses: 0 and 1, a packet each; without it, table for .csv and .parquet, mahimahi for every other file",
+    )
+    columns: Mapping[str, str] | None = Field(
+        None, description='of a table: names of its columns time, rate, delay and loss, such as {rate: "dl in Mbit/s"}'
+    )
+    step: Period | None = Field(None, description="of a table without times: how long each row lasts")
+    between: one_of(*BETWEEN) = Field(  # type: ignore[valid-type]
+        "steps", description="of a table: a row holds until the next, or rates and delays change in a straight line"
+    )
+    at_end: one_of(*AT_END) = Field(  # type: ignore[valid-type]
+        "wrap", description="where the run is longer: begin the recording again, or refuse the run (cut)"
+    )
+    offset: RecordingOffset = Field(
+        "0 s", description="where in the recording the run begins: a time, or drawn, from the run's seed"
+    )
+    scale: float = Field(1.0, gt=0, le=1000, description="factor of all rates and opportunities")
 
 
 class LinkNumbers(Part):
@@ -122,6 +152,10 @@ class Link(LinkNumbers):
         None, description="of a step queue: it marks packets that find this much waiting; without it, path.mark_at"
     )
     dualpi2: DualPI2 | None = Field(None, description="parameters of a dualpi2 queue; without it, path.dualpi2")
+    recording: Recording | None = Field(
+        None, description="a recorded link, forward: rate, delay or losses of its file, in place of bandwidth and loss"
+    )
+    reverse_recording: Recording | None = Field(None, description="the same in reverse")
 
 
 class Path(PathNumbers):
@@ -141,6 +175,11 @@ class Path(PathNumbers):
     dualpi2: DualPI2 | None = Field(
         None, description="parameters of a dualpi2 queue; without it, the kernel's defaults"
     )
+    recording: Recording | None = Field(
+        None,
+        description="a recorded link at the bottleneck, forward: rate, delay or losses of its file, in place of bandwidth and loss",
+    )
+    reverse_recording: Recording | None = Field(None, description="the same in reverse")
     mtu: int = Field(1500, ge=_LEAST_MTU, le=_LARGEST_MTU, description="largest IP packet")
     offloads: Switch = Field(
         False,

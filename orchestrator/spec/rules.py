@@ -18,6 +18,7 @@ from longhaul.orchestrator.spec.measures import MEASURES, known_measure
 from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
+from longhaul.orchestrator.spec.recordings import recording_breaches
 from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
 from longhaul.orchestrator.spec.yaml_text import Location
@@ -77,6 +78,7 @@ def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator
     yield from path_breaches(experiment.path, ("path",))
     for name, link in experiment.links.items():
         yield from path_breaches(link, ("links", name))
+    yield from recording_breaches(experiment)
     yield from _marking(experiment)
     yield from _l4s(experiment)
     duration_us = parse_duration(experiment.duration)
@@ -110,7 +112,7 @@ def _topology(experiment: Experiment, *, own_topologies: bool) -> Iterator[Breac
         if "path" not in experiment.model_fields_set and not experiment.params:
             yield ("path",), None, "missing; needed: the bottleneck"
             return
-        if path.bandwidth is None and "bw" not in experiment.params:
+        if path.bandwidth is None and path.recording is None and "bw" not in experiment.params:
             yield ("path", "bandwidth"), None, "missing; needed: rate of the bottleneck"
         if path.rtt is None and path.one_way is None and "rtt" not in experiment.params:
             yield ("path",), None, "one of rtt and one_way is needed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -51,7 +52,14 @@ def count_points(sweep: Sweep) -> int:
 
 def point_texts(point: Point) -> dict[str, str]:
     """A point as tables show it."""
-    return {path: value_text(value) for path, value in point.items()}
+    return {path: value_text(_without_folder(path, value)) for path, value in point.items()}
+
+
+def _without_folder(path: str, value: object) -> object:
+    """The value, of a recording's file without its folder: where it is changes no result."""
+    if path.endswith("recording.file") and isinstance(value, str):
+        return PurePath(value).name
+    return value
 
 
 def swept_texts(sweep: Sweep) -> dict[str, list[str]]:

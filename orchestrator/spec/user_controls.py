@@ -15,7 +15,7 @@ from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_C
 from longhaul.orchestrator.spec.kernel_versions import WIDE_NAMES
 from longhaul.orchestrator.spec.model import Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import Find
-from longhaul.orchestrator.spec.user_modules import (
+from longhaul.orchestrator.spec.user_code.user_modules import (
     by_name,
     clashing,
     entries_of,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from longhaul.orchestrator.spec.module_sources import read_sources
+from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from tests.browser.axe import breaches
 from tests.browser.visitor import Visitor
 from tests.support.command import longhaul

@@ -42,7 +42,7 @@ CONFINED = {
         "orchestrator/backends/mininet_programs/mininet_script.py",
     },
     "sqlalchemy": {"orchestrator/database"},
-    "pyarrow": {"longhaul/results/frames.py"},
+    "pyarrow": {"longhaul/results/frames.py", "orchestrator/recorded_links/parquet.py"},
     "mininet": {
         "topologies",
         "orchestrator/backends/mininet_programs/mininet_net.py",

@@ -31,7 +31,8 @@ from longhaul.orchestrator.kernels.named_kernels import NamedKernel, Patch, Sour
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.live.run_export import note
 from longhaul.orchestrator.live.stream import Stream
-from longhaul.orchestrator.plan.run import Expectation, Parts, Phase, Run
+from longhaul.orchestrator.plan.meaning import Phase
+from longhaul.orchestrator.plan.run import Expectation, Parts, Run
 from longhaul.orchestrator.plan.run_document import (
     CompletionTimes,
     FidelityCheck,

@@ -216,7 +216,7 @@ def _reach(run: Run) -> Reach:
                 delays[dev] = max(delays.get(dev, 0), delay_ns)
             elif qdisc.kind in ("pfifo", "codel", "fq_codel", "pie"):
                 packets = max(packets, _share(qdisc, "limit"))
-    rates = [bps for _, _, bps in run.bottleneck_rates()]
+    rates = [bps for _, _, bps in run.link_rates(run.links[0])]
     frame_bits = run.meaning.frame_bytes * 8
     rtt_ns = max((sum(delays.get(dev, 0) for dev in (*flow.forward, *flow.back)) for flow in run.flows), default=0)
     windows = max((route.initcwnd for route in run.routes), default=0)

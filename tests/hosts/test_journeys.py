@@ -21,8 +21,8 @@ from longhaul.orchestrator.database.leases import Leases
 from longhaul.orchestrator.execution.dispatch import serve_dispatcher
 from longhaul.orchestrator.execution.request import Request
 from longhaul.orchestrator.execution.submission import Desk
-from longhaul.orchestrator.plan.authorization import not_allowed
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.hosts.authorization import not_allowed
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.host_policy import read_policy

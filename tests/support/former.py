@@ -35,7 +35,7 @@ from xml.etree import ElementTree
 
 import psycopg
 
-from longhaul.orchestrator.spec.module_sources import read_sources
+from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from tests.support.folders import DATA
 from tests.support.parts import Postgres
 from tests.support.service import ROOT, Service

@@ -15,6 +15,7 @@ from longhaul.orchestrator.plan.compile import Run
 from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment
 from longhaul.orchestrator.system.settings import Settings, load_settings
+from tests.support.folders import REPOSITORY
 from tests.support.tested_kernels import TESTED_KERNELS
 
 
@@ -31,6 +32,8 @@ class Finished:
 Runner = Callable[..., Finished]
 
 FLOW = {"name": "one", "cc": "cubic"}
+# `longhaul recordings generate lte cellular.mahi --length 3s --seed 2`
+_CELLULAR = REPOSITORY / "tests" / "data" / "recordings" / "cellular.mahi"
 # Everything that draws random numbers, changes packets or holds them back.
 VARIED: dict[str, dict[str, Any]] = {
     "cubic": {},
@@ -50,6 +53,9 @@ VARIED: dict[str, dict[str, Any]] = {
         ]
     },
     "trains of segments": {"path": {"offloads": "on"}},
+    "a recorded link": {
+        "path": {"bandwidth": None, "buffer": "100 packets", "recording": {"file": str(_CELLULAR), "offset": "drawn"}},
+    },
     "several hops": {"topology": "parking_lot", "flows": [FLOW | {"count": 4}]},
     "netem and tbf": {"emulation": "chain", "flows": [FLOW | {"cc": "cdg"}]},
     "a path that changes": {"schedule": [{"at": "1 s", "path": {"bandwidth": "20 Mbit/s", "rtt": "80 ms"}}]},

@@ -32,8 +32,8 @@ from longhaul.orchestrator.live.grafana_links import experiment_on_service
 from longhaul.orchestrator.modules.content import is_reference, reference
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.load import OwnCode, load_experiment, plain_data
-from longhaul.orchestrator.spec.module_sources import read_sources
-from longhaul.orchestrator.spec.user_modules import entries_of
+from longhaul.orchestrator.spec.user_code.module_sources import read_sources
+from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.system.settings import secret

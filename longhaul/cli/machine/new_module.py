@@ -38,7 +38,7 @@ class NewModuleOptions:
 def new_module(options: NewModuleOptions) -> None:
     """Write a template of a congestion control, which compiles and runs, and an experiment that tests it."""
     from longhaul.orchestrator.spec.congestion_controls import CongestionControl
-    from longhaul.orchestrator.spec.user_modules import clashing, is_control_name
+    from longhaul.orchestrator.spec.user_code.user_modules import clashing, is_control_name
     from longhaul.orchestrator.system.files import write_whole
 
     name, folder = options.name, options.folder or Path(options.name)

@@ -19,6 +19,7 @@ from longhaul.orchestrator.analysis.fidelity.l4s import judge_l4s
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
 from longhaul.orchestrator.analysis.fidelity.programs import judge_programs, judge_script
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
+from longhaul.orchestrator.analysis.fidelity.replays import judge_replays
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
 from longhaul.orchestrator.analysis.series import of_flow
@@ -76,6 +77,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_sysctls(run, facts),
         *(Check(*verdict) for verdict in judge_devices(run, trace, facts)),
         *_links(run, trace),
+        *(Check("recorded line", ok, text) for ok, text in judge_replays(run, trace, facts)),
         *_base_rtt(run, trace, facts),
         *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
         *(Check("window", ok, text) for ok, text in judge_windows(run, trace, facts)),
@@ -239,6 +241,8 @@ def _base_rtt(run: Run, trace: Trace, facts: Facts) -> Iterator[Check]:
             flow.kind == "tcp"
             and acks["retrans"][0] == 0
             and not is_wireless(run)
+            # A frame waits for an opportunity, and a recorded delay changes.
+            and not run.recordings
             and _queue_empty(run, trace, begun_us, base_us + jitter_us)
         ):
             # The handshake met no queue: at most it waited for one frame before it and for its own transmission.

@@ -30,7 +30,8 @@ def _at(run: Run, link: Link) -> str:
 def judge_rate(run: Run, trace: Trace, link: Link) -> Verdict | None:
     """While the queue was never empty, the link must have run at its rate."""
     # The rate of a transmitter on a shared channel depends on the others: `air time` is its check.
-    if _qdisc_of(run, link.node, link.dev, DCF) is not None:
+    # A recorded line has another rate all the time: `recorded line` is its check.
+    if _qdisc_of(run, link.node, link.dev, DCF) is not None or link.offered_bytes:
         return None
     records = of_flow(trace.links, link.id)
     busy = records["queue_packets"] > 0
@@ -118,6 +119,8 @@ def _judge_memory(run: Run, link: Link, cake: Qdisc, records: Records) -> Verdic
 
 def judge_losses(run: Run, trace: Trace, link: Link) -> Verdict | None:
     """Independent random loss must stay inside its binomial interval."""
+    if any(table.dev == link.dev and table.kind in ("losses", "lost_packets") for table in run.recordings):
+        return None
     delay = next((qdisc for qdisc in _qdiscs_of(run, link.node, link.dev) if qdisc.kind in DELAYS), None)
     share = int(delay.options.get("loss_2p32") or 0) / 2**32 if delay else 0.0  # type: ignore[arg-type]
     if delay and (delay.options.get("gemodel_2p32") or delay.options.get("duplicate_2p32")):

@@ -91,6 +91,7 @@ REMEDIES: Mapping[str, Remedy] = {
     "devices as asked": _no_field,
     "no frame above the MTU": _no_field,
     "bottleneck rate": _real_time,
+    "recorded line": _real_time,
     "base RTT": _real_time,
     "air time": _no_field,
     "queue limit": _no_field,

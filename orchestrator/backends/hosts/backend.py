@@ -17,7 +17,7 @@ from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.guest import TRACE
 from longhaul.orchestrator.backends.hosts.run_on_hosts import Conduct
 from longhaul.orchestrator.kernels.prebuilt import provide_agent
-from longhaul.orchestrator.plan.authorization import not_allowed
+from longhaul.orchestrator.plan.hosts.authorization import not_allowed
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.spec.host_policy import load_policy
 from longhaul.orchestrator.system.errors import BackendUnavailable, NotAllowed, PlanError

@@ -160,6 +160,8 @@ def try_cut(run: Run, parts: int) -> Cut | str:
         return "iperf3 has both its programs in one guest"
     if any(flow.kind == PROGRAM for flow in run.flows):
         return "a flow with a command has both its programs in one guest"
+    if run.recordings:
+        return "a recorded link is replayed in the guest of all hosts"
     lanes = _Lanes(run)
     hosts = [name for name in lanes.senders if lanes.may_leave(name)]
     if tied := [node.name for node in run.nodes if node.kernel and node.name not in hosts]:

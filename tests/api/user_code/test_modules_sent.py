@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longhaul.orchestrator.spec.module_sources import read_sources
+from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from longhaul.orchestrator.system.errors import Conflict, LonghaulError, NotAllowed, PlanError, SpecError
 from tests.support.command import longhaul
 from tests.support.own_controls import reno_folder

@@ -30,7 +30,7 @@ from longhaul.orchestrator.execution.submission import Desk
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
-from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
+from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.supervise import Stop
 from tests.support.own_controls import reno_folder

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_emulation
-from longhaul.orchestrator.plan.authorization import not_allowed
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.hosts.authorization import not_allowed
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.host_policy import Policy, limits_of, read_policy
 from longhaul.orchestrator.spec.load import parse_experiment

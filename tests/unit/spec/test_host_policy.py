@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from longhaul.orchestrator.plan.authorization import not_allowed
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.hosts.authorization import not_allowed
 from longhaul.orchestrator.spec.host_policy import limits_of, read_policy
 from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.hosts.place_on_hosts import refuse_unsupported
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
-from longhaul.orchestrator.plan.place_on_hosts import refuse_unsupported
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.describe import describe_run
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.spec.load import OwnCode, load_experiment, parse_experiment, plain_data
-from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
-from longhaul.orchestrator.spec.user_modules import Entry, entry_of
+from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
+from longhaul.orchestrator.spec.user_code.user_modules import Entry, entry_of
 from longhaul.orchestrator.system.errors import PlanError, SpecError
 from tests.support.own_controls import reno_folder, reno_source
 

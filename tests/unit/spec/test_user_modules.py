@@ -11,8 +11,8 @@ from longhaul.orchestrator.modules.content import content_files, content_hash
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
-from longhaul.orchestrator.spec.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, object_parameters
+from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.errors import SpecError
 from tests.support.own_controls import reno_source
 

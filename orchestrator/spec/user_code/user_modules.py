@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from longhaul.orchestrator.modules.content import is_reference, is_repository
 from longhaul.orchestrator.modules.controls import FoundControl, find_controls
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS, CongestionControl
 from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, described, object_parameters
@@ -61,6 +62,14 @@ def entry_of(written: object) -> Entry | None:
     if not all(isinstance(one, str) for pair in names.items() for one in pair) or not all(names.values()):
         return None
     return Entry(place, dict(names))
+
+
+def with_whole_path(written: object, folder: Path) -> object:
+    """An entry with an absolute path, where it has a path."""
+    entry = entry_of(written)
+    if entry is None or is_reference(entry.place) or is_repository(entry.place):
+        return written
+    return entry.at(str((folder / entry.place).resolve()))
 
 
 def entries_of(listed: object) -> list[Entry]:

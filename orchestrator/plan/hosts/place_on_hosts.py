@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.plan.authorization import not_allowed
+from longhaul.orchestrator.plan.hosts.authorization import not_allowed
 from longhaul.orchestrator.plan.placement import Placement, host_options
 from longhaul.orchestrator.plan.qdiscs import DCF
 from longhaul.orchestrator.plan.run import (

@@ -1,0 +1,61 @@
+"""A recording's file with its format, opened once: its summary, and the rows of runs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from longhaul.orchestrator.recorded_links.chunks import Chunks, Ints, Summary
+from longhaul.orchestrator.recorded_links.formats import LOSSES, TABLE
+from longhaul.orchestrator.recorded_links.losses import read_losses
+from longhaul.orchestrator.recorded_links.mahimahi import read_mahimahi
+from longhaul.orchestrator.recorded_links.replay import Replay, Window, replay
+from longhaul.orchestrator.recorded_links.summary import summarise
+from longhaul.orchestrator.recorded_links.tables import read_table
+
+
+@dataclass(frozen=True)
+class RecordedFile:
+    """A file and how it is read."""
+
+    path: Path
+    format: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    step_ns: int | None = None
+
+    def chunks(self) -> Chunks:
+        """Its rows, from the first on; Malformed."""
+        if self.format == TABLE:
+            return read_table(self.path, self.columns, self.step_ns)
+        return read_mahimahi(self.path)
+
+    @cached_property
+    def lost(self) -> tuple[Ints, int]:
+        """The lost packets of a pattern, and its length; Malformed."""
+        return read_losses(self.path)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The whole of it in numbers; Malformed."""
+        if self.format == LOSSES:
+            lost, packets = self.lost
+            return Summary(packets, 0, None, None, None, None, None, None, None, len(lost) / packets, None, len(lost))
+        return summarise(self.chunks(), self.step_ns)
+
+    def replay(self, window: Window, *, scale: float = 1, interpolate: bool = False) -> Replay:
+        """The rows of a run."""
+        if self.format == LOSSES:
+            lost, _ = self.lost
+            return Replay({"lost_packets": (lost, np.ones(len(lost), dtype=np.int64))} if len(lost) else {})
+        return replay(self.chunks, self.summary.length_ns, window, scale=scale, interpolate=interpolate)
+
+
+def content_hash(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""User-supplied modules of an experiment: their entries, and their upload."""
