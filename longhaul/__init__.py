@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from longhaul.laboratory.kernel_comparisons import compare_kernels
     from longhaul.laboratory.packets import packets
     from longhaul.laboratory.queries import query
+    from longhaul.laboratory.recordings import (
+        convert_recording,
+        describe_recording,
+        generate_recording,
+        import_recording,
+        recordings,
+    )
     from longhaul.laboratory.reproductions import reproduce
     from longhaul.laboratory.scripts import ScriptEnd, run_mininet
     from longhaul.laboratory.searches import search, tune
@@ -51,6 +58,13 @@ _HOMES = {
     "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
     "longhaul.laboratory.packets": ("packets",),
     "longhaul.laboratory.queries": ("query",),
+    "longhaul.laboratory.recordings": (
+        "convert_recording",
+        "describe_recording",
+        "generate_recording",
+        "import_recording",
+        "recordings",
+    ),
     "longhaul.laboratory.reproductions": ("reproduce",),
     "longhaul.laboratory.scripts": ("ScriptEnd", "run_mininet"),
     "longhaul.laboratory.searches": ("search", "tune"),
@@ -87,12 +101,17 @@ __all__ = [
     "bisect",
     "compare",
     "compare_kernels",
+    "convert_recording",
+    "describe_recording",
+    "generate_recording",
+    "import_recording",
     "kept_run",
     "kept_runs",
     "load",
     "packets",
     "plan",
     "query",
+    "recordings",
     "reproduce",
     "rerun",
     "run",

@@ -34,6 +34,7 @@ HELP_LINES = {
     "kernel": "The sandbox kernel.",
     "agent": "The agent, which moves the data in guests and on hosts.",
     "hosts": "Physical hosts and the paths between them.",
+    "recordings": "Recordings of links: their capacity, delay and losses over time, for `recording:` of an experiment.",
     "serve": "Start the service: the REST API, the page, and the dispatcher that runs what is queued.",
     "worker": "Run experiments on this machine for a service elsewhere, through a Dask scheduler, until stopped.",
     "token": "Tokens of the service: who may do what.",
@@ -86,6 +87,7 @@ Commands:
   kernel      The sandbox kernel.
   agent       The agent, which moves the data in guests and on hosts.
   hosts       Physical hosts and the paths between them.
+  recordings  Recordings of links: their capacity, delay and losses over...
   serve       Start the service: the REST API, the page, and the...
   worker      Run experiments on this machine for a service elsewhere,...
   token       Tokens of the service: who may do what.

@@ -56,6 +56,7 @@ COMMANDS = {
     "kernel": "machine.kernel",
     "agent": "machine.agent",
     "hosts": "machine.hosts",
+    "recordings": "machine.recordings",
     "serve": "service.serve",
     "worker": "service.worker",
     "token": "service.token",
