@@ -20,7 +20,7 @@ from longhaul.orchestrator.plan.captures import with_capture
 from longhaul.orchestrator.plan.expectations import resolve
 from longhaul.orchestrator.plan.guests.parts import in_parts
 from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, program_modules, queue_modules
-from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, count_offered, find_pipe, resolve_path
+from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, resolve_path
 from longhaul.orchestrator.plan.meaning import Meaning, Phase
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
 from longhaul.orchestrator.plan.placement import Placement, place_flows
@@ -50,6 +50,7 @@ from longhaul.orchestrator.plan.tcp_settings import (
     router_sysctls,
     window_bytes,
 )
+from longhaul.orchestrator.plan.traffic.pipe import count_offered, find_pipe
 from longhaul.orchestrator.plan.traffic.programs import (
     FIRST_PORT,
     controls_of_programs,

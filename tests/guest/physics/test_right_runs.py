@@ -42,6 +42,21 @@ def test_a_window_of_one_segment_and_a_part_is_one_segment(finish: Runner, mtu: 
     assert flying_bytes(of_flow(done.trace.acks, 0)) <= mss
 
 
+@pytest.mark.parametrize("return_bps", [400_000, 200_000])
+def test_a_slow_return_is_a_result(finish: Runner, return_bps: int) -> None:
+    """Acknowledgements wait for seconds, and the buffers of both ends hold what is sent meanwhile."""
+    path = {"bandwidth": "20 Mbit/s", "rtt": "50 ms", "reverse_bandwidth": f"{return_bps} bit/s"}
+    done = finish(path=path, flows=[{"name": "one", "cc": "compound"}], duration="60 s", warmup="15 s", sample="10 ms")
+    (flow,), reverse = done.document["flows"], done.document["links"][1]
+    # Each frame of 66 bytes acknowledges two segments; where some are lost, the others acknowledge more.
+    least_bps = return_bps / (66 * 8) * 2 * 1448 * 8
+    if reverse["drops"]:
+        assert least_bps < flow["goodput_bps"] < 19_200_000
+    else:
+        assert flow["goodput_bps"] == pytest.approx(least_bps, rel=0.01)
+    assert bool(reverse["drops"]) == (return_bps == 200_000)
+
+
 def test_a_hole_that_fills_the_buffers_is_a_result(finish: Runner) -> None:
     """A fixed window over a buffer of three packets: retransmissions are lost again, for longer than eight pipes of new data take."""
     path = {"bandwidth": "50 Mbit/s", "rtt": "1 ms", "buffer": "3 packets", "queue": "cake"}
