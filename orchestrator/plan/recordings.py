@@ -6,6 +6,7 @@ spec Recording --open--> RecordedLane (mean rate, least delay) --lay out for one
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pathlib
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from longhaul.orchestrator.spec.graph import Lane
 from longhaul.orchestrator.spec.path_model import LinkNumbers, Recording
 from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.files import whole
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import format_duration, parse_duration, parse_rate
 
@@ -77,7 +79,7 @@ def open_recording(written: Recording, subject: str, frame_bytes: int) -> Record
         mean_bps = max(round(bps) // 8 * 8, 8)
         if not summary.mean_bps:
             raise PlanError(
-                "reading the recording", written.file, "it never carries anything", "choose another recording"
+                "reading the recording", _name_of(written), "it never carries anything", "choose another recording"
             )
     return RecordedLane(
         written,
@@ -86,6 +88,10 @@ def open_recording(written: Recording, subject: str, frame_bytes: int) -> Record
         None if summary.least_delay_ns is None else summary.least_delay_ns // _NS_PER_US,
         summary.mean_loss is not None,
     )
+
+
+def _name_of(written: Recording) -> str:
+    return written.file or f"the model {written.model}"
 
 
 def _check_fields(written: Recording, subject: str, kind: str) -> None:
@@ -217,17 +223,34 @@ _Key = tuple[pathlib.Path, int, int, str, _Columns, int | None, str]
 def _key(written: Recording, subject: str) -> _Key:
     """What decides what a file contains, its time of change included."""
     try:
-        path = recording_file(written.file, load_settings().cache)
+        path = _modelled(written) if written.file is None else recording_file(written.file, load_settings().cache)
         found = path.stat()
     except ValueError as error:
-        raise PlanError("reading the recording", written.file, str(error)) from None
+        raise PlanError("reading the recording", _name_of(written), str(error)) from None
     except OSError as error:
         raise PlanError(
-            "reading the recording", written.file, error.strerror or str(error), f"{subject}.file names its file"
+            "reading the recording", _name_of(written), error.strerror or str(error), f"{subject}.file names its file"
         ) from None
     columns = tuple(sorted((written.columns or {}).items()))
     step_ns = None if written.step is None else parse_duration(written.step) * _NS_PER_US
     return path, found.st_mtime_ns, found.st_size, written.format or format_of(path), columns, step_ns, subject
+
+
+def _modelled(written: Recording) -> pathlib.Path:
+    """The file of a model's recording, made once; PlanError for parameters that it does not have."""
+    from longhaul.orchestrator.recorded_links.generators import GENERATORS, generate
+
+    assert written.model is not None
+    seconds, parameters = parse_duration(written.length) / 1e6, dict(sorted((written.parameters or {}).items()))
+    pieces = generate(written.model, seconds, written.seed, parameters)
+    asked = json.dumps([written.model, seconds, written.seed, parameters])
+    name = f"{hashlib.sha256(asked.encode()).hexdigest()}.{GENERATORS[written.model].suffix}"
+    target = load_settings().cache / FOLDER / "models" / name
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole(target) as place, place.open("w") as file:
+            file.writelines(pieces)
+    return target
 
 
 @lru_cache(maxsize=8)

@@ -160,7 +160,7 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
         allowed = "allowed: a topology of the lab"
         yield _problem(document, ("topology",), experiment.topology, allowed)
     for location, recording in recordings_of(experiment):
-        if not is_imported(recording.file):
+        if recording.file is not None and not is_imported(recording.file):
             yield _problem(document, (*location, "file"), recording.file, f"allowed: {IMPORTED}")
     for position, written in enumerate(experiment.modules):
         entry = entry_of(written)

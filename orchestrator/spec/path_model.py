@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longhaul.orchestrator.recorded_links.formats import FORMATS
+from longhaul.orchestrator.recorded_links.formats import FORMATS, MODELS
 from longhaul.orchestrator.spec.fields import (
     BufferSize,
     Duration,
@@ -65,9 +65,17 @@ class Burst(Part):
 
 
 class Recording(Part):
-    """A recorded link: what it could carry, its delay and its losses at every instant, from a file."""
+    """A recorded link: what it could carry, its delay and its losses at every instant, from a file or a model."""
 
-    file: str = Field(description="its file: a path, or sha256: and the hash of one that was imported")
+    file: str | None = Field(None, description="its file: a path, or sha256: and the hash of one that was imported")
+    model: one_of(*MODELS) | None = Field(  # type: ignore[valid-type]
+        None, description="instead of a file: a model of a cellular (lte) or a satellite link (leo)"
+    )
+    parameters: Mapping[str, float] | None = Field(
+        None, description="of a model: where it differs from its defaults, such as {snr_db: 15}"
+    )
+    length: Period = Field("60 s", description="of a model: how much of it is made")
+    seed: int = Field(1, ge=0, lt=2**32, description="of a model: the seed of its draws")
     format: one_of(*FORMATS) | None = Field(  # type: ignore[valid-type]
         None,
         description="mahimahi: a line is the millisecond at which one IP packet of 1500 bytes may leave; table: CSV or Parquet; losses: 0 and 1, a packet each; without it, table for .csv and .parquet, mahimahi for every other file",

@@ -44,6 +44,26 @@ def recordings_of(experiment: Experiment) -> Iterator[tuple[Location, Recording]
                 yield (*at, name), recording
 
 
+# Fields of the one and of the other, by their defaults.
+_OF_FILES = ("format", "columns", "step", "between")
+_OF_MODELS = ("parameters", "length", "seed")
+
+
+def _source_breaches(at: Location, recording: Recording) -> Iterator[tuple[Location, object, str]]:
+    """A recording has either a file or a model, and their own fields."""
+    if (recording.file is None) == (recording.model is None):
+        yield (
+            at,
+            None,
+            "one of file and model is needed" if recording.file is None else "file and model exclude each other",
+        )
+        return
+    source, others = ("file", _OF_MODELS) if recording.model is None else ("model", _OF_FILES)
+    for name in others:
+        if getattr(recording, name) != Recording.model_fields[name].default:
+            yield (*at, name), None, f"no value beside {source}"
+
+
 def recording_breaches(experiment: Experiment) -> Iterator[tuple[Location, object, str]]:
     """Broken rules, as in rules.py: a recorded link is one qdisc with a drop-tail queue."""
     places: list[tuple[Location, Path | Link]] = [(("path",), experiment.path)]
@@ -51,6 +71,9 @@ def recording_breaches(experiment: Experiment) -> Iterator[tuple[Location, objec
     for at, link in places:
         if link.recording is None and link.reverse_recording is None:
             continue
+        for name in FIELDS:
+            if (recording := getattr(link, name)) is not None:
+                yield from _source_breaches((*at, name), recording)
         queue = link.queue or experiment.path.queue
         if link.recording is not None and queue != "droptail":
             yield (*at, "queue"), queue, "droptail: the queue of a recorded link"
@@ -103,7 +126,7 @@ def _whole_link(link: Mapping[str, Any], folder: pathlib.Path) -> dict[str, Any]
 
 def _whole(file: object, folder: pathlib.Path) -> object:
     if isinstance(file, Mapping):
-        return {**file, "file": _whole(file.get("file"), folder)}
+        return {**file, "file": _whole(file["file"], folder)} if "file" in file else file
     if not isinstance(file, str) or file.startswith("sha256:"):
         return file
     return str((folder / file).resolve())

@@ -1,4 +1,5 @@
-"""A field and the range it may lie in, `path.rtt=1ms..500ms`: from its benign end to its harsh end, on a logarithmic scale.
+"""A field and the range it may lie in, `path.rtt=1ms..500ms`: from its benign end to its harsh end, on a logarithmic scale; decibels
+on a linear one.
 
 A condition's position is 0 at the benign end and 1 at the harsh one; the distance of several fields' conditions from the benign
 corner is the root of the mean square of their positions, so it too goes from 0 to 1.
@@ -33,19 +34,23 @@ _Scale = tuple[Callable[[str], float], Callable[[float], str | int | float]]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`benign` and `harsh` are numbers in the unit that `write` turns into the experiment's text."""
+    """`benign` and `harsh` are numbers in the unit that `write` turns into the experiment's text; decibels may be negative, and are `linear`."""
 
     field: str
     benign: float
     harsh: float
     write: Callable[[float], str | int | float]
+    linear: bool = False
 
     def at(self, position: float) -> float:
         """The number at this position, with its written digits."""
         if position in (0, 1):
             return self.harsh if position else self.benign
-        number: float = self.benign * (self.harsh / self.benign) ** position
-        rounded: float = round(number, _DIGITS - 1 - math.floor(math.log10(number)))
+        span = self.harsh - self.benign
+        number: float = (
+            self.benign + span * position if self.linear else self.benign * (self.harsh / self.benign) ** position
+        )
+        rounded: float = round(number, _DIGITS - 1 - math.floor(math.log10(abs(span) if self.linear else number)))
         low, high = sorted((self.benign, self.harsh))
         return min(high, max(low, rounded))
 
@@ -65,14 +70,25 @@ def read_range(text: str) -> Range:
     first, dots, last = (part.strip() for part in values.partition(".."))
     if not equals or not dots or not field.strip():
         raise _refused(text, "give a field and its range, the benign end first, as in path.rtt=1ms..500ms")
+    linear = _is_decibels(field)
     try:
-        read, write = _scale(first, last)
+        read, write = (float, _written) if linear else _scale(first, last)
         benign, harsh = read(first), read(last)
     except ValueError as error:
         raise _refused(text, str(error)) from None
-    if not benign or not harsh or benign == harsh:
-        raise _refused(text, "both ends must differ and be above 0: the range is searched on a logarithmic scale")
-    return Range(field.strip(), benign, harsh, write)
+    if benign == harsh or not (linear or (benign and harsh)):
+        above = "" if linear else " and be above 0: the range is searched on a logarithmic scale"
+        raise _refused(text, f"both ends must differ{above}")
+    return Range(field.strip(), benign, harsh, write, linear)
+
+
+def _is_decibels(field: str) -> bool:
+    """Decibels are logarithms already, and may be negative."""
+    return field.strip().endswith("_db")
+
+
+def _written(number: float) -> float:
+    return number
 
 
 def _scale(first: str, last: str) -> _Scale:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,10 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from longhaul.orchestrator.analysis.fidelity.replays import judge_replays
 from longhaul.orchestrator.analysis.series import held, of_flow
+from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.trace.records import DROP_RANDOM, Records
+from tests.support.command import longhaul
 from tests.support.guests import Finished, Runner
 from tests.support.tested_kernels import TESTED_KERNELS
 
@@ -195,3 +199,24 @@ def test_a_line_that_is_not_its_recording_has_no_result(finish: Runner, tmp_path
     assert not verdict(more)
     assert not verdict(less)
     assert not verdict(lambda links, facts: count(facts).update(offered_bytes=count(facts)["offered_bytes"] + 1500))
+
+
+def test_the_mildest_parameter_that_breaks_a_claim_is_found(settings: Settings, tmp_path: Path) -> None:
+    """Of a model's signal, in decibels: an experiment file has the counterexample, and it breaks the claim."""
+    model = {"model": "lte", "parameters": {"snr_db": 30, "shadowing_db": 0, "speed_kmh": 120}, "length": "20 s"}
+    document = {
+        "experiment": "cell",
+        "path": {"rtt": "40 ms", "buffer": "100 packets", "recording": model},
+        "flows": [{"name": "one", "cc": "cubic"}],
+        "duration": "5 s",
+    }
+    file, found = tmp_path / "cell.json", tmp_path / "counterexample.yaml"
+    file.write_text(json.dumps(document))
+    over = ("--over", "path.recording.parameters.snr_db=30..-10", "--claim", "goodput(one) >= 5e6", "--trials", "8")
+    done = longhaul("search", str(file), *over, "--confirm", "1", "-o", str(found), home=settings.home)
+    assert done.returncode == 1, done.stderr
+    recording = yaml.safe_load(found.read_text())["path"]["recording"]
+    # The model's mean rate falls below 5 Mbit/s at about 6 dB.
+    assert -10 < recording["parameters"].pop("snr_db") < 15
+    assert recording == {"model": "lte", "parameters": {"shadowing_db": 0, "speed_kmh": 120}, "length": "20 s"}
+    assert longhaul("run", str(found), home=settings.home).returncode == 1

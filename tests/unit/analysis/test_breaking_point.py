@@ -77,6 +77,8 @@ def test_the_same_seed_tries_the_same_conditions() -> None:
         ("path.buffer=10 BDP..0.1 BDP", 0.5, "1 BDP"),
         ("path.buffer=1 packets..100 packets", 0.5, "10 packets"),
         ("flows.app.count=1..100", 0.5, 10),
+        ("path.recording.parameters.snr_db=30..-10", 0.25, 20.0),
+        ("path.recording.parameters.snr_db=30..-10", 1.0, -10.0),
     ],
 )
 def test_a_condition_is_written_with_its_unit(text: str, position: float, value: object) -> None:
@@ -86,7 +88,16 @@ def test_a_condition_is_written_with_its_unit(text: str, position: float, value:
 
 
 @pytest.mark.parametrize(
-    "text", ["path.rtt", "path.rtt=1ms", "=1..2", "path.loss=0..1", "path.rtt=1ms..1e-3", "path.rtt=1ms..1ms"]
+    "text",
+    [
+        "path.rtt",
+        "path.rtt=1ms",
+        "=1..2",
+        "path.loss=0..1",
+        "path.rtt=1ms..1e-3",
+        "path.rtt=1ms..1ms",
+        "path.recording.parameters.snr_db=5..5",
+    ],
 )
 def test_an_invalid_range_is_refused(text: str) -> None:
     with pytest.raises(PlanError, match="--over"):

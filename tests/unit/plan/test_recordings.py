@@ -17,6 +17,8 @@ from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.recorded_table import RecordedTable, memory_of, rows_file
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_identity import run_id
+from longhaul.orchestrator.recorded_links.formats import MODELS
+from longhaul.orchestrator.recorded_links.generators import GENERATORS
 from longhaul.orchestrator.spec.load import OwnCode, load_experiment, parse_experiment
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError, PlanError, SpecError
 
@@ -431,3 +433,49 @@ def test_rows_that_left_the_cache_are_named(folder: Path) -> None:
     shutil.rmtree(folder / "cache")
     with pytest.raises(BackendError, match="its rows are not in the cache any more; run its experiment again"):
         rows_file(run.recordings[0], folder / "cache")
+
+
+MODEL: dict[str, Any] = {"model": "lte", "length": "20 s", "parameters": {"snr_db": 15}}
+
+
+def test_a_model_is_made_once_and_replayed(folder: Path) -> None:
+    first, second = runs_of({"recording": MODEL}), runs_of({"recording": MODEL})
+    assert [run_id(run, {}) for run in first] == [run_id(run, {}) for run in second]
+    (file,) = (folder / "cache" / "recordings" / "models").glob("*.mahi")
+    (run,) = runs_of(recorded(file))
+    assert [table.file for table in run.recordings] == [table.file for table in first[0].recordings]
+    changes: list[dict[str, Any]] = [{"seed": 2}, {"parameters": {"snr_db": 16}}, {"parameters": {}}]
+    for change in changes:
+        assert runs_of({"recording": MODEL | change})[0].recordings[0].file != run.recordings[0].file
+    (satellite,) = runs_of({"recording": {"model": "leo"}})
+    assert [table.kind for table in satellite.recordings] == ["rates", "delays", "losses"]
+
+
+def test_a_sweep_over_a_parameter_of_a_model() -> None:
+    runs = runs_of({"recording": MODEL}, sweep={"path.recording.parameters.snr_db": [-5, 5, 15]})
+    rates = [run.links[0].rate_bps for run in runs]
+    assert rates == sorted(rates) and rates[0] < rates[-1]
+    assert runs[0].point == {"path.recording.parameters.snr_db": "-5"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "phrase"),
+    [
+        ({}, "path.recording", "one of file and model is needed"),
+        (MODEL | {"file": "steady"}, "path.recording", "file and model exclude each other"),
+        (MODEL | {"step": "1 s"}, "path.recording.step", "no value beside model"),
+        (STEADY | {"seed": 2}, "path.recording.seed", "no value beside file"),
+        (MODEL | {"model": "5g"}, "path.recording.model", "lte, leo"),
+        (MODEL | {"parameters": {"snr": 3}}, "lte", "no parameter 'snr'"),
+        (MODEL | {"parameters": {"snr_db": 300}}, "lte", "-20 to 40"),
+        (MODEL | {"length": "10 ms"}, "lte", "1 to 604800"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(fields: dict[str, Any], field: str, phrase: str) -> None:
+    with pytest.raises((PlanError, SpecError)) as caught:
+        runs_of({"recording": fields})
+    assert field in str(caught.value) and phrase in str(caught.value)
+
+
+def test_the_models_are_the_generators() -> None:
+    assert tuple(GENERATORS) == MODELS
