@@ -201,7 +201,7 @@ def test_a_line_that_is_not_its_recording_has_no_result(finish: Runner, tmp_path
     assert not verdict(lambda links, facts: count(facts).update(offered_bytes=count(facts)["offered_bytes"] + 1500))
 
 
-def test_the_mildest_parameter_that_breaks_a_claim_is_found(settings: Settings, tmp_path: Path) -> None:
+def test_the_least_severe_parameter_that_breaks_a_claim_is_found(settings: Settings, tmp_path: Path) -> None:
     """Of a model's signal, in decibels: an experiment file has the counterexample, and it breaks the claim."""
     model = {"model": "lte", "parameters": {"snr_db": 30, "shadowing_db": 0, "speed_kmh": 120}, "length": "20 s"}
     document = {

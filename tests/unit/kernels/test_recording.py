@@ -107,6 +107,10 @@ def _drawn(seed: int, opportunities: bool) -> tuple[int, Rows, Rows]:
     end = instants[-1] + draw.randint(1, 2 * step) if opportunities or draw.random() < 0.7 else 0
     if not end:
         rows[-1] = (rows[-1][0], 10**9)
+    # A turn that carries hardly anything would have millions of turns for a packet.
+    carried = sum(value * (after - at) for (at, value), after in zip(rows, [*instants[1:], end], strict=True))
+    if end and not opportunities and carried < 200 * 8 * _SECOND:
+        end, rows[-1] = 0, (rows[-1][0], 10**9)
     packets, now = [], 0
     for _ in range(draw.randint(1, 200)):
         now += draw.choice([0, 0, 0, 1, 1212, step, draw.randint(0, 3 * step)])
