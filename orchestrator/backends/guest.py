@@ -215,8 +215,9 @@ class Guests:
         self.furnish_modules(run, guest)
         if run.recordings:
             (guest / FOLDER).mkdir()
-        for table in run.recordings:
-            place(rows_file(table, self.settings.cache), guest / table.file)
+        # Tables with the same rows, as of one recording in both directions, have one file.
+        for name, rows in {table.file: rows_file(table, self.settings.cache) for table in run.recordings}.items():
+            place(rows, guest / name)
         if has_iperf3(run):
             (guest / IPERF3).mkdir()
         furnish_programs(run, guest)

@@ -163,6 +163,16 @@ def test_losses_follow_the_recording(finish: Runner, tmp_path: Path) -> None:
     assert lost[2] + lost[3] == pytest.approx(396, abs=118)
 
 
+def test_one_recording_serves_both_directions(finish: Runner, tmp_path: Path) -> None:
+    """Its tables have the same rows, and the same files."""
+    (tmp_path / "both.csv").write_text("time_s,rate_mbps,delay_ms,loss\n0,20,5,0\n1,10,9,0.01\n2,15,7,0\n")
+    recording = {"file": str(tmp_path / "both.csv")}
+    done = finish(path=_PATH | {"recording": recording, "reverse_recording": recording}, duration="3 s")
+    assert len(done.run.recordings) == 6
+    assert len({table.file for table in done.run.recordings}) == 3
+    assert [link["name"] for link in done.document["links"]] == ["bottleneck", "reverse"]
+
+
 def test_twenty_runs_have_one_trace(finish: Runner, tmp_path: Path) -> None:
     stamps = _opportunities(tmp_path / "cellular", 3, 4, 2)
     assert stamps
