@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Ints
-from longhaul.orchestrator.recorded_links.formats import TABLE, format_of
+from longhaul.orchestrator.recorded_links.formats import COLUMNS, TABLE, format_of
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
-from longhaul.orchestrator.recorded_links.tables import COLUMNS
 from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import PlanError, ResultsError, nearest
 from longhaul.orchestrator.system.settings import load_settings

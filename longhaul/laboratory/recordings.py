@@ -30,6 +30,8 @@ from longhaul.orchestrator.recorded_links.chunks import LARGEST_RATE_BPS, NS_PER
 from longhaul.orchestrator.recorded_links.formats import LOSSES, MAHIMAHI, TABLE, format_of
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, content_hash
 from longhaul.orchestrator.recorded_links.replay import Window
+from longhaul.orchestrator.recorded_links.summary import OUTAGE_NS, SINGLE_ROW_NS
+from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import PlanError, ResultsError, remedy
 from longhaul.orchestrator.system.files import check_places, whole
 from longhaul.orchestrator.system.settings import load_settings
@@ -39,14 +41,10 @@ _HASH = re.compile("[0-9a-f]{64}")
 _NS_PER_MS, _HOUR_NS = 10**6, 3600 * NS_PER_S
 # The interval of rates, unless another one is given.
 _EVERY_NS = NS_PER_S // 10
-# A longer gap between opportunities is an outage, as in recorded_links/summary.py.
-_OUTAGE_NS = NS_PER_S // 10
 # A part of a recording is shown in so many intervals at most.
 _MOST_SHOWN = 400
 # More intervals than this are a mistake in the times of a file.
 _MOST_STEPS = 10**8
-# A recording of a single row lasts so long.
-_SINGLE_ROW_NS = NS_PER_S
 # Sums of bytes are exact to less than this.
 _TOLERANCE_BYTES = 1e-3
 
@@ -63,8 +61,8 @@ def import_recording(
     folder = load_settings().cache / FOLDER / sha256
     if not any(folder.glob("*")):
         _copy(recorded.path, folder)
-    name = min(one.name for one in folder.glob("*"))
-    return {"reference": f"sha256:{sha256}", "name": name, **numbers}
+    reference = f"sha256:{sha256}"
+    return {"reference": reference, "name": recording_file(reference, load_settings().cache).name, **numbers}
 
 
 def recordings() -> list[dict[str, Any]]:
@@ -285,7 +283,7 @@ def _outages(recorded: RecordedFile) -> Iterator[tuple[int, int]]:
     for chunk in recorded.chunks():
         if chunk.opportunities is not None:
             begins_ns = np.append(last_ns, chunk.at_ns[:-1])
-            (long,) = np.nonzero(chunk.at_ns - begins_ns > _OUTAGE_NS)
+            (long,) = np.nonzero(chunk.at_ns - begins_ns > OUTAGE_NS)
             yield from zip(begins_ns[long].tolist(), chunk.at_ns[long].tolist(), strict=True)
             last_ns = int(chunk.at_ns[-1])
         elif chunk.rate_bps is not None:
@@ -317,7 +315,7 @@ def _write_table(file: IO[str], source: Source, every_ns: int) -> None:
             rest_bits = bits - bps * span_ns / NS_PER_S
             file.write(f"{_seconds(at_ns)},{bps}{delay}\n")
             # The last row holds as long as the one before it: a shorter interval is two rows.
-            if span_ns != (every_ns if at_ns else _SINGLE_ROW_NS) and at_ns + span_ns == source.length_ns:
+            if span_ns != (every_ns if at_ns else SINGLE_ROW_NS) and at_ns + span_ns == source.length_ns:
                 file.write(f"{_seconds(at_ns + span_ns // 2)},{bps}{delay}\n")
             at_ns += span_ns
 

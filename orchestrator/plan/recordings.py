@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from longhaul.orchestrator.plan.qdiscs import FRAME_HEADER_BYTES, Impairment
 from longhaul.orchestrator.plan.recorded_table import FOLDER, RecordedTable
 from longhaul.orchestrator.plan.seeds import derive_seed
-from longhaul.orchestrator.recorded_links.formats import LOSSES, TABLE, format_of
+from longhaul.orchestrator.recorded_links.formats import COLUMNS, LOSSES, TABLE, format_of
 from longhaul.orchestrator.spec.fields import DRAWN
 from longhaul.orchestrator.spec.graph import Lane
 from longhaul.orchestrator.spec.path_model import LinkNumbers, Recording
 from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import PlanError
-from longhaul.orchestrator.system.files import whole
+from longhaul.orchestrator.system.files import whole, write_whole
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import format_duration, parse_duration, parse_rate
 
@@ -258,9 +257,9 @@ def _opened(key: _Key) -> RecordedFile:
     from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 
     path, _, _, kind, columns, step_ns, subject = key
-    if unknown := [name for name, _ in columns if name not in ("time", "rate", "delay", "loss")]:
+    if unknown := [name for name, _ in columns if name not in COLUMNS]:
         what = f"{unknown[0]!r} is no column"
-        raise PlanError("compiling", f"{subject}.columns", what, "allowed: time, rate, delay and loss")
+        raise PlanError("compiling", f"{subject}.columns", what, f"allowed: {', '.join(COLUMNS)}")
     return RecordedFile(path, kind, dict(columns), step_ns)
 
 
@@ -320,9 +319,7 @@ def _keep(rows: bytes) -> str:
     target = _kept(sha256)
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
-        new = target.with_name(f".new-{os.getpid()}-{sha256}")
-        new.write_bytes(rows)
-        new.replace(target)
+        write_whole(target, rows)
     return sha256
 
 

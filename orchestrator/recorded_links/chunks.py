@@ -34,7 +34,7 @@ Chunks = Iterator[Chunk]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A whole recording in a few numbers; a column that it does not have is None. `sha256` is of its file's content."""
+    """A whole recording in a few numbers; a column that it does not have is None."""
 
     rows: int
     length_ns: int

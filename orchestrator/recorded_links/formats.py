@@ -6,6 +6,8 @@ from pathlib import Path
 
 MAHIMAHI, TABLE, LOSSES = "mahimahi", "table", "losses"
 FORMATS = (MAHIMAHI, TABLE, LOSSES)
+# Columns of a table.
+COLUMNS = ("time", "rate", "delay", "loss")
 # The generators of generators.py.
 MODELS = ("lte", "leo")
 # Endings of files that are tables; every other file has opportunities unless its format is given.

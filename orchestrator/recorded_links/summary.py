@@ -9,9 +9,9 @@ import numpy as np
 from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Chunks, Ints, Summary
 
 # A recording of a single row holds so long, unless the length of its rows is given.
-_SINGLE_ROW_NS = NS_PER_S
+SINGLE_ROW_NS = NS_PER_S
 # A gap between opportunities that counts as an outage: cellular links pause for some milliseconds all the time.
-_OUTAGE_NS = 100_000_000
+OUTAGE_NS = 100_000_000
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Sums:
 def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
     """Of rows: each holds until the next, the last as long as the one before, a single one for a step. Of opportunities: the last one is the end."""
     rows, last, length = 0, -1, 0
-    held = step_ns or _SINGLE_ROW_NS
+    held = step_ns or SINGLE_ROW_NS
     sums = _Sums()
     highest_bps: float | None = None
     bytes_offered, has_opportunities = 0, False
@@ -43,7 +43,7 @@ def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
             has_opportunities = True
             bytes_offered += int(chunk.opportunities.sum())
             gaps = np.diff(chunk.at_ns, prepend=max(last, 0))
-            sums.outage_ns += int(gaps[gaps > _OUTAGE_NS].sum())
+            sums.outage_ns += int(gaps[gaps > OUTAGE_NS].sum())
             sums.longest_ns = max(sums.longest_ns, int(gaps.max(initial=0)))
             last = length = int(chunk.at_ns[-1])
             continue

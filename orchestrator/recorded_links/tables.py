@@ -28,10 +28,9 @@ from longhaul.orchestrator.recorded_links.chunks import (
     Chunks,
     Ints,
 )
+from longhaul.orchestrator.recorded_links.formats import COLUMNS
 from longhaul.orchestrator.recorded_links.parquet import parquet_rows
 from longhaul.orchestrator.recorded_links.text import Malformed
-
-COLUMNS = ("time", "rate", "delay", "loss")
 
 _ROWS = 1 << 15
 # Nanoseconds in 64 bits: more than 31 years.

@@ -35,10 +35,15 @@ def recording_file(file: str, cache: pathlib.Path) -> pathlib.Path:
     return found[0]
 
 
+def _links_of(experiment: Experiment) -> Iterator[tuple[Location, Path | Link]]:
+    yield ("path",), experiment.path
+    for name, link in experiment.links.items():
+        yield ("links", name), link
+
+
 def recordings_of(experiment: Experiment) -> Iterator[tuple[Location, Recording]]:
     """Every recording with its place in the experiment."""
-    places = [(("path",), experiment.path), *((("links", name), link) for name, link in experiment.links.items())]
-    for at, link in places:
+    for at, link in _links_of(experiment):
         for name in FIELDS:
             if (recording := getattr(link, name)) is not None:
                 yield (*at, name), recording
@@ -66,14 +71,11 @@ def _source_breaches(at: Location, recording: Recording) -> Iterator[tuple[Locat
 
 def recording_breaches(experiment: Experiment) -> Iterator[tuple[Location, object, str]]:
     """Broken rules, as in rules.py: a recorded link is one qdisc with a drop-tail queue."""
-    places: list[tuple[Location, Path | Link]] = [(("path",), experiment.path)]
-    places += [(("links", name), link) for name, link in experiment.links.items()]
-    for at, link in places:
+    for location, recording in recordings_of(experiment):
+        yield from _source_breaches(location, recording)
+    for at, link in _links_of(experiment):
         if link.recording is None and link.reverse_recording is None:
             continue
-        for name in FIELDS:
-            if (recording := getattr(link, name)) is not None:
-                yield from _source_breaches((*at, name), recording)
         queue = link.queue or experiment.path.queue
         if link.recording is not None and queue != "droptail":
             yield (*at, "queue"), queue, "droptail: the queue of a recorded link"
