@@ -255,8 +255,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
     throughput_bps = sent.rate(window.begin_s, window.end_s) * 8
     rates = run.link_rates(link)
     # Scripts have links without a known rate.
-    known = bool(link.offered_bytes) or all(bps for _, _, bps in rates)
-    capacity_bps = (_mean_bps(rates, window) if known else None) or None
+    capacity_bps = _mean_bps(rates, window) if link.offered_bytes or all(bps for _, _, bps in rates) else None
     delays_ms = queue_delays_ms(run, trace, link, window.begin_s, window.end_s) if capacity_bps else np.zeros(0)
     queue_bytes = counter(records, "queue_byte_ns", run).rate(window.begin_s, window.end_s) / 1e9
     at_ticks = held(records, "queue_packets", ticks_within_s(run, window.begin_s, window.end_s))

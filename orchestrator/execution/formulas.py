@@ -58,7 +58,7 @@ SAME_FORMULAS = dict.fromkeys(
         "897393ced42e",
         "b0b4f4b99bc5",
     ),
-    "9ac04d8ad1be",
+    "5bb6d90e854c",
 )
 
 
