@@ -75,6 +75,22 @@ class Runner:
             text=True,
         )
 
+    def started(self, spec: Mapping[str, Any], *words: str) -> subprocess.Popen[str]:
+        """Start `longhaul run`, and wait until a flow is connected on alpha; no other heavy test runs meanwhile."""
+        for _ in range(TRIES):
+            with locked(QUIET):
+                process = self.start(spec, *words)
+                self._wait_for_traffic(process)
+            if process.poll() is None:
+                return process
+            _, document, messages = self.end(process)
+            assert refused_as_busy(document), messages
+        raise AssertionError(f"the hosts were too busy for {TRIES} runs: {messages}")
+
+    def _wait_for_traffic(self, process: subprocess.Popen[str]) -> None:
+        """Wait until a flow of the run is connected, or the run has ended without one."""
+        wait_until(lambda: process.poll() is not None or self.connected("alpha"), "traffic on alpha")
+
     def run(self, spec: Mapping[str, Any], *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
         """The exit code, the document, and the messages; no other heavy test runs meanwhile."""
         for _ in range(TRIES):
@@ -121,10 +137,6 @@ class Runner:
         """Whether a flow of a run is connected on this host."""
         return "ESTAB" in self.bench.lab.run(name, f"ss -Htn '{_TRAFFIC}'")
 
-    def wait_for_traffic(self, name: str = "alpha") -> None:
-        """Wait until a flow of a run is connected on this host."""
-        wait_until(lambda: self.connected(name), f"traffic on {name}")
-
     def assert_clean(self, *names: str) -> None:
         """No process, no file, no setting of a run is left on a host."""
         for name in names:
@@ -150,9 +162,11 @@ def wait_until(there: Callable[[], bool], what: str, longest_s: float = _PATIENC
 
 
 def refused_as_busy(document: Mapping[str, Any]) -> bool:
-    """Whether a run was refused because a host did not keep up."""
+    """Whether a run was refused because a host was busy before it, or did not keep up."""
     errors = [run["error"] for run in document.get("runs", []) if "error" in run]
-    return any(error["error"] == "FidelityBroken" and "host kept up: " in error["what"] for error in errors)
+    return any(
+        words in error["what"] for error in errors for words in ("host kept up: ", "its processors are busy for ")
+    )
 
 
 def only_run(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,8 +99,7 @@ def test_a_hostile_controller_gets_no_other_card(through: Runner, tmp_path: Path
 
 @pytest.mark.parametrize("victim", ["supervisor", "controller"])
 def test_cards_are_restored_after_a_kill(through: Runner, victim: str) -> None:
-    process = through.start(experiment("box-long", [FLOW], duration="60 s"), *THROUGH)
-    through.wait_for_traffic()
+    process = through.started(experiment("box-long", [FLOW], duration="60 s"), *THROUGH)
     assert set(_kinds(through)) == {"netem", "tbf", "pfifo"}
     if victim == "controller":
         process.send_signal(signal.SIGKILL)

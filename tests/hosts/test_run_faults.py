@@ -42,8 +42,7 @@ def _left_clean(runner: Runner) -> Iterator[None]:
 
 
 def _started(runner: Runner) -> subprocess.Popen[str]:
-    process = runner.start(LONG)
-    runner.wait_for_traffic()
+    process = runner.started(LONG)
     assert runner.bench.lab.run("alpha", "cat /sys/module/tcp_cubic/parameters/hystart").strip() == "0"
     return process
 
