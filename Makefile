@@ -235,7 +235,7 @@ test-containers: .venv/.stamp agent kernels web #- images of the Dockerfile and 
 	@tests/containers/enter.sh $(PYTHON) -m pytest tests/containers --timeout $(IMAGES_S) $(CONTAINERS)
 
 test-hosts: .venv/.stamp agent kernel #- deployments and runs on stand-ins of physical hosts, in real time (root)
-	@./setup.sh hosts
+	@./setup.sh hosts live
 	@tests/hosts/kernel/build.sh 6.12-standin >/dev/null && kmod/sandbox/build-modules.sh 6.12-standin >/dev/null && tests/hosts/tree.sh >/dev/null
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/hosts/test_*.py)) --numprocesses 3 $(HOSTS)
 
