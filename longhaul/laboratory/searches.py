@@ -149,8 +149,8 @@ def _params(params: Mapping[str, Any] | Sequence[str]) -> list[str]:
 
 
 def flows_of(experiment: Experiment) -> list[str]:
-    """The names of all flows."""
-    return [name for flow in experiment.flows for name in flow.names]
+    """The names of all flows, and those of transfers over several streams."""
+    return [name for flow in experiment.flows for name in (*flow.names, *flow.totals)]
 
 
 def _surface(tuned: Tuned, knobs: Sequence[Knob]) -> Surface | None:

@@ -44,6 +44,7 @@ def flow_rows(documents: Sequence[Document]) -> list[Row]:
             else {}
         )
         found = [dict(zip(("flow", "cc", *_NUMBERS), _flow_cells(flow), strict=True)) for flow in _flows(document)]
+        found += [_total_cells(total) for total in document.get("totals", ())]
         if len(found) > 1 and document.get("goodput_total") is not None:
             # Older documents have no totals.
             completion = number_text(document.get("fct_max"), " s", digits=3)
@@ -121,6 +122,17 @@ def _flow_cells(flow: Document) -> list[str]:
         number_text(flow["retransmits"], "", digits=0),
         NO_ANSWER if unanswered(flow) else number_text(flow["completion_s"], " s", digits=3),
     ]
+
+
+def _total_cells(total: Document) -> Row:
+    """A transfer over several streams, below them."""
+    return {
+        "flow": total["name"],
+        "cc": f"{total['flows']} streams",
+        "goodput": format_rate(total["goodput_bps"]),
+        "retransmits": number_text(total["retransmits"], "", digits=0),
+        "completion": number_text(total["completion_s"], " s", digits=3),
+    }
 
 
 def _interval(row: Document | None, text: Callable[[float], str]) -> str:

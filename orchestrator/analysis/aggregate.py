@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.analysis.values import key_of, value_of
 from longhaul.orchestrator.plan.run_document import RunDocument, RunNumbers
-from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.spec.measures import MEASURES, OF_TOTALS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,6 +141,9 @@ def measure_keys(document: RunNumbers) -> Iterator[tuple[str | None, str | None,
     for phase in (None, *document.get("phases", {})):
         for flow in document["flows"]:
             yield from ((phase, flow["name"], measure) for measure in _measures(phase, "flow", "either"))
+        for total in document.get("totals", ()):
+            of_flows = _measures(phase, "flow")
+            yield from ((phase, total["name"], measure) for measure in of_flows if measure in OF_TOTALS)
         yield from ((phase, None, measure) for measure in _measures(phase, "path", "either", "run"))
 
 

@@ -28,7 +28,7 @@ from longhaul.orchestrator.analysis.aggregate import measure_keys
 from longhaul.orchestrator.analysis.intervals import count_to_resolve, mean_interval
 from longhaul.orchestrator.analysis.pairing import Differing, Pair, Pairing
 from longhaul.orchestrator.analysis.series import Floats
-from longhaul.orchestrator.analysis.values import value_of
+from longhaul.orchestrator.analysis.values import flow_names, value_of
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
 
@@ -229,7 +229,7 @@ def _measures(group: Sequence[Pair]) -> Iterator[Quantity]:
     if pair is None:
         return
     first, second = pair
-    flows = {None, *(flow["name"] for flow in second["flows"])}
+    flows = {None, *flow_names(second)}
     phases = {None, *second.get("phases", {})}
     for phase, flow, measure in measure_keys(first):
         if flow in flows and phase in phases:

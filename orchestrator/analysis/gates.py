@@ -9,6 +9,7 @@ from typing import Any
 from longhaul.orchestrator.analysis.compare import Comparison, Quantity, compare, measure_of_runs
 from longhaul.orchestrator.analysis.objective import Objective, read_objective
 from longhaul.orchestrator.analysis.pairing import Pairing, differing, pair_runs
+from longhaul.orchestrator.analysis.values import flow_names
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES, NEITHER
 from longhaul.orchestrator.system.errors import PlanError
@@ -51,7 +52,7 @@ def _least_effect(text: str) -> float:
 
 
 def _gates(texts: Sequence[str], pairing: Pairing) -> list[Quantity]:
-    flows = dict.fromkeys(flow["name"] for pair in pairing.pairs for one in pair for flow in one.get("flows", []))
+    flows = dict.fromkeys(name for pair in pairing.pairs for one in pair for name in flow_names(one))
     return [_gate(read_objective(text, flows)) for text in texts]
 
 

@@ -30,6 +30,7 @@ from longhaul.orchestrator.analysis.series import (
     rises,
     ticks_within_s,
 )
+from longhaul.orchestrator.analysis.totals import totals
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.plan.run_document import (
     CompletionTimes,
@@ -72,7 +73,9 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     fact_of = {fact["id"]: fact for fact in facts["flows"]}
     window = Span(run.window_us[0] / 1e6, run.window_us[1] / 1e6)
     whole = _measured(run, trace, fact_of, window)
-    times_s = [measured["completion_s"] for flow, measured in zip(run.flows, whole["flows"], strict=True) if flow.bytes]
+    alone = [flow for flow in run.flows if flow.bytes and flow.group is None]
+    times_s = [whole["flows"][flow.id]["completion_s"] for flow in alone]
+    times_s += [total["completion_s"] for total in whole.get("totals", ())]
     numbers: RunNumbers = {
         **whole,
         "convergence_s": convergence_s(run, trace),
@@ -96,7 +99,7 @@ def _measured(run: Run, trace: Trace, fact_of: Mapping[int, Facts], window: Span
     for flow in flows:
         flow["share"] = flow["goodput_bps"] / total if total else None
     links = [_link(run, trace, link, window) for link in run.links]
-    return {
+    numbers: PartNumbers = {
         "from_s": window.begin_s,
         "to_s": window.end_s,
         "flows": flows,
@@ -105,6 +108,9 @@ def _measured(run: Run, trace: Trace, fact_of: Mapping[int, Facts], window: Span
         "jain": jain_index(run, trace, window.begin_s, window.end_s),
         "goodput_total": _goodput_total(run, flows, fact_of, window),
     }
+    if found := list(totals(run, trace, fact_of, dict(enumerate(flows)), (window.begin_s, window.end_s))):
+        numbers["totals"] = found
+    return numbers
 
 
 def _goodput_total(run: Run, measured: Sequence[FlowNumbers], fact_of: Mapping[int, Facts], window: Span) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from longhaul.orchestrator.plan.run_document import PartNumbers, RunNumbers
@@ -14,13 +15,18 @@ def key_of(measure: str, flow: str | None) -> str:
     return MEASURES[measure].field
 
 
+def flow_names(document: Mapping[str, Any]) -> list[str]:
+    """The names that a measure of a flow may have in this document: those of flows, and of several together; none in a failed run's."""
+    return [one["name"] for one in (*document.get("flows", ()), *document.get("totals", ()))]
+
+
 def value_of(document: RunNumbers, measure: str, flow: str | None, phase: str | None = None) -> float | None:
     """One measure out of a run's document; of a phase if one is named."""
     numbers: RunNumbers | PartNumbers = document if phase is None else document["phases"][phase]
     row = MEASURES[measure]
     place: Any = numbers
     if flow is not None:
-        place = next((one for one in numbers["flows"] if one["name"] == flow), None)
+        place = next((one for one in (*numbers["flows"], *numbers.get("totals", ())) if one["name"] == flow), None)
     elif row.of != "run":
         place = numbers["path"]
     for name in row.path:

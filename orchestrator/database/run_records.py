@@ -99,7 +99,7 @@ def _key(text: str) -> str:
 
 def numbers_in(document: Mapping[str, Any]) -> Iterator[Row]:
     """Every number of a document that belongs to a flow or to the path, flat: rows with flow, measure and value."""
-    for flow in document.get("flows", ()):
+    for flow in (*document.get("flows", ()), *document.get("totals", ())):
         yield from ({"flow": flow["name"], **row} for row in _flat(flow, ""))
     yield from ({"flow": "", **row} for row in _flat(document.get("path", {}), ""))
     if document.get("jain") is not None:

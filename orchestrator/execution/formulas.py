@@ -33,10 +33,12 @@ FORMULAS = (
     "analysis.fidelity.host_fidelity",
     "analysis.fidelity.senders",
     "analysis.series",
+    "analysis.totals",
     "analysis.cwnd",
     "analysis.dual_queue",
     "analysis.fidelity.l4s",
     "analysis.fidelity.programs",
+    "analysis.fidelity.transfers",
     "analysis.fidelity.wireless",
     "analysis.values",
 )
@@ -57,8 +59,9 @@ SAME_FORMULAS = dict.fromkeys(
         "22ce21b1a038",
         "897393ced42e",
         "b0b4f4b99bc5",
+        "5bb6d90e854c",
     ),
-    "5bb6d90e854c",
+    "363b32609d54",
 )
 
 

@@ -217,7 +217,7 @@ def numbers(names: Sequence[str]) -> list[float] | None:
 def breaches(picture: Picture, experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Parts that do not fit the experiment: their path, and the error."""
     texts = swept_texts(experiment.sweep)
-    flows = [flow for written in experiment.flows for flow in written.names]
+    flows = [flow for written in experiment.flows for flow in (*written.names, *written.totals)]
     for place, field in picture.axes().items():
         if field is not None and field not in texts:
             yield place, f"read {field!r}; allowed: {', '.join(texts) or 'nothing, as there is no sweep'}"

@@ -178,7 +178,7 @@ def _breaches(figure: Figure) -> Iterator[tuple[str, str]]:
             yield f"{place}.experiment", f"read {name!r}; allowed: {_known(experiments)}"
             continue
         experiment = experiments[name]
-        flows = [flow for written in experiment.flows for flow in written.names]
+        flows = [flow for written in experiment.flows for flow in (*written.names, *written.totals)]
         if claim.flow is not None and claim.flow not in flows:
             yield f"{place}.flow", f"read {claim.flow!r}; allowed: {', '.join(flows)}"
         if claim.phase is not None and claim.phase not in experiment.phases:

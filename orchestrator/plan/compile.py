@@ -58,6 +58,7 @@ from longhaul.orchestrator.plan.traffic.programs import (
     programs_bytes,
     refuse_programs,
 )
+from longhaul.orchestrator.plan.traffic.streams import fields_of_stream
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
 from longhaul.orchestrator.spec.graph import Graph, Lane
@@ -254,11 +255,10 @@ def _flows(
         # A sized transfer and a program end by themselves.
         open_end = written.stop is None and (written.size is not None or written.command is not None)
         stop_us = None if open_end else parse_duration(written.stop or experiment.duration)
-        for number, name in enumerate(written.names):
-            # The connections of programs begin with these.
-            begins = name if written.command is None else written.name
-            start_us = parse_duration(written.start) + number * spread_us
-            start_us += derive_seed(seed, f"start {begins}") % jitter_us if jitter_us else 0
+        for number, (head, name) in enumerate(written.members):
+            # The connections of programs, and the streams of a transfer, begin together.
+            start_us = parse_duration(written.start) + number // written.together * spread_us
+            start_us += derive_seed(seed, f"start {head}") % jitter_us if jitter_us else 0
             if start_us >= (parse_duration(experiment.duration) if stop_us is None else stop_us):
                 what = f"start_jitter moves the start of {name} past its end"
                 raise PlanError("compiling", "start_jitter", what, "make the flow longer or set start_jitter: 0 s")
@@ -290,7 +290,7 @@ def _flows(
                 back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
             )
             more = _traffic(written, experiment.path.mtu) | fields_of_program(written, flow, network.addresses, number)
-            made.append(replace(flow, **more))
+            made.append(replace(flow, **more, **fields_of_stream(written, head)))
     return made
 
 

@@ -115,8 +115,8 @@ def _wanted(run: Run, flow: Flow) -> float:
     if flow.kind == "udp":
         share = 1.0 if flow.on_off is None else flow.on_off.on_us / (flow.on_off.on_us + flow.on_off.off_us)
         return share * flow.rate_bps * time_us / (8_000_000 * run.meaning.frame_bytes)
-    if flow.bytes is not None:
-        return flow.bytes / (run.least_mtu - run.meaning.mtu + run.meaning.mss_bytes)
+    if flow.share_bytes is not None:
+        return flow.share_bytes / (run.least_mtu - run.meaning.mtu + run.meaning.mss_bytes)
     if flow.options.window_clamp_bytes and run.meaning.rtt_us:
         return flow.options.window_clamp_bytes / run.meaning.mss_bytes * time_us / run.meaning.rtt_us
     return float("inf")

@@ -156,13 +156,15 @@ def _transfers(run: Run, experiment: Experiment) -> Iterator[str]:
         payload_bps = max(bps for _, _, bps in run.link_rates(link)) * meaning.mss_bytes / meaning.frame_bytes
         over = [flow for flow in sized if link.dev in flow.forward and flow.name not in reported]
         # Each alone first: a flow that is too large needs no others to miss the end.
-        groups = [[flow] for flow in over if flow.bytes and flow.bytes * 8 / payload_bps > _time_s(run, [flow])]
-        size_bytes = sum(flow.bytes or 0 for flow in over)
+        transfers = _transfers_of(over)
+        groups = [one for one in transfers if (one[0].bytes or 0) * 8 / payload_bps > _time_s(run, one)]
+        size_bytes = sum(one[0].bytes or 0 for one in transfers)
         if not groups and size_bytes * 8 / payload_bps > _time_s(run, over):
             groups = [over]
         for group in groups[:1]:
-            size_bytes = sum(flow.bytes or 0 for flow in group)
-            among = f"flow {group[0].name}" if len(group) == 1 else f"{len(group)} flows over {link.name} together"
+            parts = _transfers_of(group)
+            size_bytes = sum(one[0].bytes or 0 for one in parts)
+            among = f"flow {_name_of(group[0])}" if len(parts) == 1 else f"{len(parts)} flows over {link.name} together"
             alike = f" (nor can {len(groups) - 1} more)" if len(groups) > 1 else ""
             yield (
                 f"{among} cannot end in this run: {format_size(size_bytes)} take {_long(size_bytes * 8 / payload_bps)} at the full rate of "
@@ -175,17 +177,29 @@ def _transfers(run: Run, experiment: Experiment) -> Iterator[str]:
         bound = _loss_bound_packets(flow, loss, rtt_s)
         if (
             bound
-            and flow.bytes
-            and (takes_s := flow.bytes * rtt_s / (bound * meaning.mss_bytes)) > _time_s(run, [flow])
+            and flow.share_bytes
+            and (takes_s := flow.share_bytes * rtt_s / (bound * meaning.mss_bytes)) > _time_s(run, [flow])
         ):
             slow.append((flow, takes_s))
     if slow and slow[0][0].name not in reported:
         flow, takes_s = slow[0]
         alike = f" (nor will {len(slow) - 1} more)" if len(slow) > 1 else ""
         yield (
-            f"flow {flow.name} will hardly end in this run: with path.loss {experiment.path.loss} {format_size(flow.bytes or 0)} take about "
+            f"flow {flow.name} will hardly end in this run: with path.loss {experiment.path.loss} {format_size(flow.share_bytes or 0)} take about "
             f"{_long(takes_s)}, and the run has {_long(_time_s(run, [flow]))}{alike}; {_MAKE_ROOM}"
         )
+
+
+def _transfers_of(flows: Sequence[Flow]) -> list[list[Flow]]:
+    """Flows with a size; the streams of one transfer are together."""
+    found: dict[str, list[Flow]] = {}
+    for flow in flows:
+        found.setdefault(_name_of(flow), []).append(flow)
+    return list(found.values())
+
+
+def _name_of(flow: Flow) -> str:
+    return flow.name if flow.group is None else flow.group.name
 
 
 def _time_s(run: Run, flows: Sequence[Flow]) -> float:

@@ -43,6 +43,14 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The common name of flows that belong together, as the streams of one transfer, and how many they are."""
+
+    name: str
+    flows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
     """A user's Mininet script: its file and its text, its arguments, and the folder in which it starts."""
 

@@ -48,7 +48,9 @@ def place_flows(experiment: Experiment) -> Placement:
     wanted = [host_options(flow, experiment) for flow in flows]
     topology = CATALOG.get(experiment.topology)
     params = dict(experiment.params)
-    chosen: list[int] = list(range(len(flows)))
+    # Flows that belong together have one turn.
+    turns = (flow.together for flow in experiment.flows for _ in flow.groups)
+    chosen = [turn for turn, together in enumerate(turns) for _ in range(together)]
     if topology is not None and topology.grows is not None and topology.grows not in params:
         kinds = list(dict.fromkeys(wanted))
         named = any(flow.sender is not None or flow.receiver is not None for flow in flows)
@@ -103,8 +105,8 @@ def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> li
         senders = _matches(graph, flow, "sender")
         receivers = _matches(graph, flow, "receiver")
         for place in range(len(flow.names)):
-            # All connections of programs are between the same two hosts.
-            number = place if flow.command is None else 0
+            # All connections of programs, and all streams of a transfer, are between the same two hosts.
+            number = place // flow.together
             pair = graph.pairs[chosen[len(made)] % len(graph.pairs)] if graph.pairs else (None, None)
             sender = senders[number % len(senders)] if senders else pair[0]
             receiver = receivers[number % len(receivers)] if receivers else pair[1]

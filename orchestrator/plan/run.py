@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longhaul.orchestrator.plan.meaning import Meaning, Phase, Programs, Script
+from longhaul.orchestrator.plan.meaning import Group, Meaning, Phase, Programs, Script
 from longhaul.orchestrator.plan.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
@@ -82,10 +82,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`initcwnd` 0 leaves the kernel's default; the fields after it are omitted if they are 0 or false.
-
-    `cwnd_clamp` is the largest window of its connections; with `quickack` they acknowledge every segment at once.
-    """
+    """`initcwnd` 0 leaves the kernel's default; `cwnd_clamp` is the largest window, with `quickack` each segment is acknowledged at once."""
 
     node: str
     to: str
@@ -156,8 +153,8 @@ class OnOff:
 class Flow:
     """`kind` is tcp, udp, web or program; the fields of other kinds and tools keep their defaults and are omitted from run.json.
 
-    `forward` and `back` are the devices that its packets leave from on the path to the receiver, and back. iperf3 has its data
-    connection from `client_port` and writes blocks of `block_bytes`. A further connection of programs has the number of the `first`.
+    `forward` and `back` are the devices that its packets leave from on the path to the receiver, and back. iperf3 has its data connection from
+    `client_port` and writes blocks of `block_bytes`. A further connection of programs has the number of the `first`. A `group` shares its `bytes`.
     """
 
     id: int
@@ -188,6 +185,12 @@ class Flow:
     block_bytes: int = field(default=0, metadata=SELDOM)
     program: Programs | None = field(default=None, metadata=SELDOM)
     first: int | None = field(default=None, metadata=SELDOM)
+    group: Group | None = field(default=None, metadata=SELDOM)
+
+    @property
+    def share_bytes(self) -> int | None:
+        """Its size; of a stream, an even share of the transfer's, rounded up."""
+        return self.bytes if self.bytes is None or self.group is None else -(-self.bytes // self.group.flows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +336,7 @@ class Run:
 
     @property
     def machines(self) -> tuple[PlacedHost, ...]:
-        """Every real host that the run has to itself, the middle box last."""
+        """Every real host of the run, the middle box last."""
         return (*self.hosts, self.box.host) if self.box else self.hosts
 
     @property

@@ -132,9 +132,18 @@ class LinkNumbers(PathNumbers):
     name: str
 
 
-class PartNumbers(TypedDict):
-    """The measures of a part of the run: of the window, and of each phase. `path` is the first of the links."""
+class TotalNumbers(TypedDict):
+    """Several flows under their common name, as the streams of one transfer."""
 
+    name: str
+    flows: int
+    goodput_bps: float
+    retransmits: int
+    bytes: int
+    completion_s: float | None
+
+
+class _AnyPartNumbers(TypedDict):
     from_s: float
     to_s: float
     flows: list[FlowNumbers]
@@ -144,8 +153,15 @@ class PartNumbers(TypedDict):
     goodput_total: float
 
 
+class PartNumbers(_AnyPartNumbers, total=False):
+    """The measures of a part of the run: of the window, and of each phase. `path` is the first of the links; `totals` only where flows
+    belong together."""
+
+    totals: list[TotalNumbers]
+
+
 class CompletionTimes(TypedDict):
-    """Seconds, over the flows with a size."""
+    """Seconds, over the flows with a size; the streams of a transfer count as one."""
 
     fct_mean: float | None
     fct_p50: float | None
@@ -155,11 +171,12 @@ class CompletionTimes(TypedDict):
 
 
 class RunNumbers(TypedDict, total=False):
-    """All measures of a run; `phases` only if the experiment has phases."""
+    """All measures of a run; `phases` only if the experiment has phases, `totals` only where flows belong together."""
 
     from_s: float
     to_s: float
     flows: list[FlowNumbers]
+    totals: list[TotalNumbers]
     path: PathNumbers
     links: list[LinkNumbers]
     jain: float | None

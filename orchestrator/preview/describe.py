@@ -216,6 +216,8 @@ def _flow_text(run: Run, flow: Flow) -> str:
     if flow.kind == "program":
         return f"{_programs_text(flow)} over {control_text(flow.cc, flow.variant)}, {when}"
     size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"
+    if flow.group is not None:
+        size += f" shared by {flow.group.flows} streams of {flow.group.name}"
     window = (
         ""
         if not flow.options.window_clamp_bytes

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from longhaul.orchestrator.spec import model, path_model
+from longhaul.orchestrator.spec import flow_parts, model, path_model
 
 
 def _part(field: FieldInfo) -> type[path_model.Part] | None:
@@ -26,7 +26,7 @@ PARTS: tuple[tuple[str, type[path_model.Part]], ...] = (
     ("links", path_model.Link),
     ("flows", model.Flow),
     *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),
-    ("flows.command", model.Command),
+    ("flows.command", flow_parts.Command),
     ("nodes", model.Node),
     ("schedule", model.Change),
     ("schedule.flows", model.FlowSettings),

@@ -350,6 +350,9 @@ _ROWS = (
 
 MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ROWS}
 
+# Those that a transfer over several streams has too, under its own name.
+OF_TOTALS = ("goodput", "completion_s", "retransmits", "bytes")
+
 
 def known_measure(name: str) -> None:
     """UnknownName with the known names and the nearest one unless it is a measure."""

@@ -11,13 +11,12 @@ Rules between fields are in rules.py, reading and error lines in load.py, number
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
 from longhaul.orchestrator.spec.fields import (
@@ -42,18 +41,17 @@ from longhaul.orchestrator.spec.fields import (
     Switch,
     WindowSize,
     one_of,
-    refuse,
 )
 from longhaul.orchestrator.spec.kernel_versions import KernelName
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Part, Path, PathNumbers
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
+from longhaul.orchestrator.spec.flow_parts import Command, SocketOption
 
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
 # The kind of a flow whose traffic programs make.
 PROGRAM = "program"
 RECOVERIES = ("rack", "dupthresh")
-_LONGEST_WORD = 4096
 
 
 class OnOff(Part):
@@ -87,62 +85,6 @@ TRAFFIC: Mapping[str, Traffic] = {
     "on_off": Traffic("udp", "UDP in bursts", {"rate": "10 Mbit/s", "on": "1 s", "off": "1 s"}),
     "web": Traffic("web", "Web-like TCP", {"mean": "100 KB", "think": "1 s"}),
 }
-
-
-ENDS = ("server", "client")
-
-
-class Command(Part):
-    """Two programs of this machine whose TCP connections are the flow; in the sandbox, in virtual time."""
-
-    server: list[str] = Field(
-        min_length=1,
-        max_length=200,
-        description="the words of the program that listens; it starts before the run, and the client's host name for it is `server`",
-    )
-    client: list[str] = Field(
-        min_length=1,
-        max_length=200,
-        description="the words of the program that connects; it starts at the flow's `start`, and its end is the end of the flow",
-    )
-    sends: one_of(*ENDS) = Field(  # type: ignore[valid-type]
-        "server", description="whose data the flow is: the server's (a download), or the client's (an upload)"
-    )
-    connections: int = Field(
-        1,
-        ge=1,
-        le=100,
-        description="connections at once, at most; above 1 each is a flow of its own, named name-1 to name-n",
-    )
-    folder: str | None = Field(
-        None,
-        max_length=400,
-        description="folder of this machine in which both start, relative to this file's; without it, an empty one",
-    )
-    memory: Size = Field("256 MB", description="memory of the guest for both programs and the files that they write")
-
-    @field_validator("server", "client")
-    @classmethod
-    def _words(cls, words: list[str]) -> list[str]:
-        if not words[0] or any("\0" in word or len(word) > _LONGEST_WORD for word in words):
-            raise refuse(f"words of up to {_LONGEST_WORD} letters, the first of which is the program")
-        return words
-
-
-def with_whole_folder(flow: Any, folder: pathlib.Path) -> Any:
-    """A flow as it is written in a file of this folder, with the whole path of the folder of its programs."""
-    command = flow.get("command") if isinstance(flow, dict) else None
-    if not isinstance(command, dict) or not isinstance(command.get("folder"), str):
-        return flow
-    return flow | {"command": command | {"folder": str((folder / command["folder"]).resolve())}}
-
-
-class SocketOption(Part):
-    """An option of the sender's sockets, set before it connects, and read back."""
-
-    level: str | int = Field("tcp", description="ip, socket, tcp, or a number", union_mode="left_to_right")
-    name: str | int = Field(description="the option's name, as in TCP_NOTSENT_LOWAT, or its number")
-    value: int = Field(ge=-(2**31), le=2**31 - 1, description="a number; on and off are 1 and 0")
 
 
 class Flow(Part):
@@ -179,6 +121,12 @@ class Flow(Part):
     )
     receiver: HostName | None = Field(None, description="host that receives, in the same way")
     size: Size | None = Field(None, description="a transfer of this many bytes")
+    streams: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="connections that share one transfer of `size`: each takes the next block as it sends; above 1 they are named name-1 to name-n, and name is their total",
+    )
     tool: one_of(*TOOLS) = Field("lh-flow", description="program that makes the traffic")  # type: ignore[valid-type]
     rtt: RoundTrip | None = Field(
         None,
@@ -217,10 +165,34 @@ class Flow(Part):
         return TRAFFIC[self.traffic[0]].kind if self.traffic else "tcp"
 
     @property
+    def together(self) -> int:
+        """How many flows belong together: the connections of programs, or the streams of a transfer."""
+        return self.streams if self.command is None else self.command.connections
+
+    @property
+    def groups(self) -> list[tuple[str, list[str]]]:
+        """Its flows by name: those that belong together, as the streams of a transfer, with their common name."""
+        heads = [self.name] if self.count == 1 else _numbered(self.name, self.count)
+        return [(head, [head] if self.together == 1 else _numbered(head, self.together)) for head in heads]
+
+    @property
+    def members(self) -> list[tuple[str, str]]:
+        """Each flow of this entry, after the common name of those that belong together."""
+        return [(head, name) for head, members in self.groups for name in members]
+
+    @property
     def names(self) -> list[str]:
         """The names of the flows of this entry."""
-        number = self.count if self.command is None else self.count * self.command.connections
-        return [self.name] if number == 1 else [f"{self.name}-{place}" for place in range(1, number + 1)]
+        return [name for _, name in self.members]
+
+    @property
+    def totals(self) -> list[str]:
+        """The names of transfers over several streams, which have measures of their own."""
+        return [head for head, _ in self.groups] if self.streams > 1 else []
+
+
+def _numbered(name: str, number: int) -> list[str]:
+    return [f"{name}-{place}" for place in range(1, number + 1)]
 
 
 class FlowSettings(Part):

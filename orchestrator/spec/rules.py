@@ -9,18 +9,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from longhaul.orchestrator.spec.amounts import read_amount
-from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl
 from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.spec.iperf3 import IPERF3, refusals
 from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
 from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_L4S
-from longhaul.orchestrator.spec.measures import MEASURES, known_measure
+from longhaul.orchestrator.spec.measures import MEASURES, OF_TOTALS, known_measure
 from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.recordings import recording_breaches
 from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
+from longhaul.orchestrator.spec.traffic.refusals import refusals_of_programs, refusals_of_streams
 from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import Allowed, UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration, parse_share
@@ -54,13 +55,6 @@ _TCP_FIELDS = (
 )
 # Each has processes in the guest, each of which is a process of this machine too.
 _MOST_PROGRAM_FLOWS = 50
-# Fields that programs decide themselves.
-_OF_PROGRAMS = {
-    "size": "no value: the client decides how much it transfers",
-    "window": "no value: programs set their own windows",
-    "sockopts": "no value: programs set the options of their own sockets",
-    "spread": "no value: a flow of programs is one pair of them",
-}
 _SHARES = ("loss", "reverse_loss", "reorder", "duplicate", "corrupt")
 _KNOB = re.compile(r"/(?:proc|sys)(?:/[\w.+-]{1,64}){1,10}|[a-z]\w{0,63}(?:\.[\w-]{1,64}){1,10}", re.ASCII)
 _KNOB_VALUE = re.compile(r"[ -~]{1,127}")
@@ -95,8 +89,12 @@ def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator
     yield from _window(experiment, duration_us)
     yield from _phases(experiment, duration_us)
     names = {name for flow in experiment.flows for name in flow.names}
+    totals = {name for flow in experiment.flows for name in flow.totals}
     for position, expected in enumerate(experiment.expect):
-        yield from _expected(expected, ("expect", position), names, sorted(experiment.phases))
+        yield from _expected(expected, ("expect", position), names | totals, sorted(experiment.phases))
+        if expected.flow in totals and expected.measure in MEASURES and expected.measure not in OF_TOTALS:
+            allowed = f"of a transfer over several streams one of {', '.join(OF_TOTALS)}; a stream has the others"
+            yield ("expect", position, "measure"), expected.measure, allowed
 
 
 def _topology(experiment: Experiment, *, own_topologies: bool) -> Iterator[Breach]:
@@ -184,6 +182,8 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
     if flow.command is not None or flow.tool == IPERF3:
         yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
+    if flow.streams > 1:
+        yield from (((*at, name), written, allowed) for name, written, allowed in refusals_of_streams(flow))
     yield from _sockopts(flow, at)
     yield from _times(flow, at, duration_us)
 
@@ -232,48 +232,9 @@ def _refusals(experiment: Experiment, flow: Flow) -> Iterator[tuple[str, object,
         # Reported already, with the known names.
         control = None
     if flow.command is not None:
-        yield from _refusals_of_programs(experiment, flow, control)
+        yield from refusals_of_programs(experiment, flow, control)
     else:
         yield from refusals(flow, control)
-
-
-def _refusals_of_programs(
-    experiment: Experiment, flow: Flow, control: CongestionControl | None
-) -> Iterator[tuple[str, object, str]]:
-    """(field, value, what is allowed) for each field of the flow that does not go together with programs."""
-    assert flow.command is not None
-    for name in flow.traffic:
-        yield name, None, f"command and {name} exclude each other"
-    for name, allowed in _OF_PROGRAMS.items():
-        if getattr(flow, name):
-            yield name, None, f"{allowed} (command)"
-    if flow.count > 1:
-        yield (
-            "count",
-            flow.count,
-            "1 or 0 with command: each pair of programs has ports of its own, so write an entry for each",
-        )
-    if flow.tool != "lh-flow":
-        yield "tool", flow.tool, "no value with command, which names the programs"
-    if control is not None and control.both_ends:
-        allowed = (
-            f"with command, a control of the sender alone: {control.name} takes part in the handshake of both hosts"
-        )
-        yield "cc", flow.cc, allowed
-    if control is not None and pacing_bps(control, flow.params):
-        yield (
-            "params",
-            None,
-            "with command, none that is an option of the socket, as a rate: programs have their own sockets",
-        )
-    if flow.command.folder is not None and not flow.command.folder.startswith("/"):
-        yield "command", flow.command.folder, "an absolute path of the folder, where a sweep names it"
-    if experiment.modules:
-        yield (
-            "command",
-            None,
-            "only without user-supplied `modules`: their guest is confined and sees no files of this machine, so programs would lack theirs",
-        )
 
 
 def _control(experiment: Experiment, flow: Flow, at: Location) -> Iterator[Breach]:
@@ -328,11 +289,10 @@ def _times(flow: Flow, at: Location, duration_us: int) -> Iterator[Breach]:
 def _names(experiment: Experiment) -> Iterator[Breach]:
     seen: set[str] = set()
     for position, flow in enumerate(experiment.flows):
-        for name in {flow.name, *flow.names}:
-            if name in seen:
-                yield ("flows", position, "name"), name, "a name that no other flow has"
-                break
-        seen |= {flow.name, *flow.names}
+        names = {flow.name, *flow.names, *flow.totals}
+        for name in sorted(names & seen)[:1]:
+            yield ("flows", position, "name"), name, "a name that no other flow has"
+        seen |= names
 
 
 def _window(experiment: Experiment, duration_us: int) -> Iterator[Breach]:

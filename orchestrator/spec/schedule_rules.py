@@ -203,7 +203,8 @@ def changes_in_order(experiment: Experiment) -> list[tuple[int, int, Change]]:
 def _addressed(experiment: Experiment) -> dict[str, Addressed]:
     """Each name that a schedule may use, with its entry and its flows."""
     names = {name: (flow, [name]) for flow in experiment.flows for name in flow.names}
-    return {flow.name: (flow, flow.names) for flow in experiment.flows} | names
+    totals = {head: (flow, members) for flow in experiment.flows for head, members in flow.groups}
+    return {flow.name: (flow, flow.names) for flow in experiment.flows} | totals | names
 
 
 def _known(experiment: Experiment, flow: Flow) -> bool:

@@ -26,10 +26,12 @@ SIZE_UNITS = {
     "MB": 10**6,
     "GB": 10**9,
     "TB": 10**12,
+    "PB": 10**15,
     "KiB": 2**10,
     "MiB": 2**20,
     "GiB": 2**30,
     "TiB": 2**40,
+    "PiB": 2**50,
 }
 
 # Spellings that are understood but never printed.
@@ -111,7 +113,7 @@ def format_duration(us: int) -> str:
 
 def format_size(count: int) -> str:
     """23325000 -> '23.325 MB'."""
-    return _format(count, {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12})
+    return _format(count, {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15})
 
 
 def format_share(share: float) -> str:

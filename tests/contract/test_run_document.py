@@ -31,7 +31,7 @@ from longhaul.orchestrator.kernels.named_kernels import NamedKernel, Patch, Sour
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.live.run_export import note
 from longhaul.orchestrator.live.stream import Stream
-from longhaul.orchestrator.plan.meaning import Phase
+from longhaul.orchestrator.plan.meaning import Group, Phase
 from longhaul.orchestrator.plan.run import Expectation, Parts, Run
 from longhaul.orchestrator.plan.run_document import (
     CompletionTimes,
@@ -42,6 +42,7 @@ from longhaul.orchestrator.plan.run_document import (
     RunDocument,
     RunEnd,
     RunNumbers,
+    TotalNumbers,
 )
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
@@ -52,6 +53,8 @@ from tests.support.folders import REPOSITORY
 from tests.support.recordings import RUNS, recorded
 
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
+# Numbers of runs with phases, and with flows that belong together.
+_SELDOM = {"phases", "totals"}
 MEASURED = ("lossy_pair", "real_clock", "two_queues")
 
 
@@ -112,6 +115,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         keys.append(
             kept("lossy_pair", store, phases=(Phase("early", 0, 1_000_000), Phase("late", 1_000_000, 2_500_000)))
         )
+        streams = tuple(replace(flow, bytes=10**12, group=Group("pair", len(run.flows))) for flow in run.flows)
+        keys.append(kept("lossy_pair", store, flows=streams, phases=(Phase("early", 0, 1_000_000),)))
         keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store, parts=Parts(2))]
         note(store, keys[0], exported("lossy_pair", 1_795_305_560_000).outcome())
         lost = exported("lossy_pair", None)
@@ -186,7 +191,7 @@ def test_a_run_that_was_measured_has_all_numbers_and_any_other_none(documents: l
     numbers = get_type_hints(RunNumbers).keys()
     for one in documents:
         has = one.keys() & numbers
-        assert has - {"phases"} == (numbers - {"phases"} if one["status"] in ("done", "missed") else set())
+        assert has - _SELDOM == (numbers - _SELDOM if one["status"] in ("done", "missed") else set())
 
 
 def test_repeated_parts_of_the_type_agree() -> None:
@@ -234,7 +239,13 @@ def test_fields_that_the_api_repeats_from_a_document_have_the_same_type() -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("RunDocument", RunDocument), ("FlowNumbers", FlowNumbers), ("Check", FidelityCheck)]
+    ("name", "kind"),
+    [
+        ("RunDocument", RunDocument),
+        ("FlowNumbers", FlowNumbers),
+        ("TotalNumbers", TotalNumbers),
+        ("Check", FidelityCheck),
+    ],
 )
 def test_the_page_reads_fields_that_are_there(name: str, kind: Any) -> None:
     interface = re.search(rf"^export interface {name} \{{$(.*?)^\}}$", PAGE.read_text(), re.MULTILINE | re.DOTALL)

@@ -245,7 +245,8 @@ struct flow {
 	uint64_t mean_bytes, think_us; /* web */
 	uint32_t shape_milli;
 	uint16_t client_port;	  /* iperf3: the data connection's source port */
-	uint32_t block_bytes;	  /* iperf3: written at once */
+	uint32_t block_bytes;	  /* iperf3: written at once; a stream of a group: taken at once */
+	const char *group;	  /* streams with the same one share their bytes; NULL: none */
 	struct programs *program; /* program; NULL for its second connection and so on */
 
 	struct flow_counters *counters;

@@ -395,7 +395,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 	struct reading {
 		struct flow flow;
 		const char *kind, *tool;
-		const struct json *from, *to, *options, *on_off, *program;
+		const struct json *from, *to, *options, *on_off, *program, *group;
 	} reading = {0};
 	static const char *const kinds[] = {
 		[FLOW_TCP] = "tcp",
@@ -431,6 +431,11 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("block_bytes", struct reading, flow.block_bytes, FIELD_U32, 0),
 		MAYBE("program", struct reading, program, FIELD_VALUE, 0),
 		IGNORE("first"),
+		MAYBE("group", struct reading, group, FIELD_VALUE, 0),
+	};
+	static const struct field group_fields[] = {
+		NEED("name", struct flow, group, FIELD_TEXT),
+		IGNORE("flows"),
 	};
 	static const struct field option_fields[] = {
 		MAYBE("max_pacing_bps", struct flow, max_pacing_bps, FIELD_U64, 0),
@@ -467,6 +472,10 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		read_sockopts(flow, json_member(reading.options, "sockopts"));
 	if (reading.program)
 		flow->program = read_programs(reading.program);
+	if (reading.group)
+		fields_read(reading.group, group_fields, COUNT(group_fields), flow);
+	if (flow->group && (flow->kind != FLOW_TCP || flow->bytes == NEVER || !flow->block_bytes))
+		fields_refuse(item, "the flows of a group are tcp, with bytes and block_bytes");
 	if (reading.on_off)
 		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
 	if (flow->id != item->index || flow->id > 0x7fff)

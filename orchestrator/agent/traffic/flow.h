@@ -19,7 +19,8 @@ struct traffic {
 	int listener_fd;
 	bool over;    /* the sender's socket is left to its thread again: no change, no count */
 	bool counted; /* the present socket: the run and the sender's thread may end at one instant */
-	struct arrivals arrivals; /* udp */
+	struct arrivals arrivals;  /* udp */
+	struct transfer *transfer; /* of several streams; NULL: the flow has its bytes for itself */
 	/* iperf3 */
 	uint32_t cookie_bytes; /* of a connection, ahead of the data */
 	pid_t server;

@@ -14,6 +14,7 @@
 #include "traffic/iperf3_server.h"
 #include "traffic/programs.h"
 #include "traffic/tcp.h"
+#include "traffic/transfer.h"
 #include "traffic/udp.h"
 #include "traffic/web.h"
 
@@ -68,6 +69,7 @@ void flows_prepare(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->flow_count; i++)
 		make_traffic(plan, &plan->flows[i]);
+	transfers_prepare(plan);
 	for (size_t i = 0; i < plan->node_count; i++) {
 		if (plan->nodes[i].elsewhere)
 			continue;

@@ -22,6 +22,7 @@
 #include "system/clock.h"
 #include "system/fatal.h"
 #include "traffic/flow.h"
+#include "traffic/transfer.h"
 
 /* TCP_INFO of kernels with accurate ECN (7.0), which the headers of a system may not know; in words of 32 bits. */
 union late_tcp_info {
@@ -481,17 +482,30 @@ void tcp_abort(int fd)
 	close(fd);
 }
 
+/* A stream's part of a transfer. */
+static bool send_blocks(struct flow *flow, int fd)
+{
+	uint64_t bytes;
+
+	while ((bytes = transfer_take(flow)))
+		if (!tcp_send(flow, fd, bytes))
+			return false;
+	return true;
+}
+
 void *tcp_send_thread(void *argument)
 {
 	struct flow *flow = argument;
 	struct traffic *traffic = flow->traffic;
 	int fd = traffic->sender_fd;
-	bool connected, ended;
+	bool connected, sent, ended;
 
 	clock_wait(flow->start_us * NS_PER_US);
 	clock_interrupt_at(flow_end_us(flow) * NS_PER_US);
 	connected = tcp_connect(flow, fd);
-	ended = connected && tcp_send(flow, fd, flow->bytes) && tcp_wait_end(flow, fd);
+	sent = connected &&
+	       (traffic->transfer ? send_blocks(flow, fd) : tcp_send(flow, fd, flow->bytes));
+	ended = sent && tcp_wait_end(flow, fd);
 	pthread_mutex_lock(&traffic_lock);
 	traffic->over = true;
 	pthread_mutex_unlock(&traffic_lock);

@@ -21,6 +21,7 @@ from longhaul.orchestrator.analysis.fidelity.programs import judge_programs, jud
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.replays import judge_replays
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
+from longhaul.orchestrator.analysis.fidelity.transfers import judge_transfers
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
 from longhaul.orchestrator.analysis.series import of_flow
 from longhaul.orchestrator.plan.kernel_names import kernel_name, replaced
@@ -67,6 +68,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
             *_congestion_controls(run, trace, facts),
             *_schedule(run, trace, facts),
             *(Check(*verdict) for verdict in judge_hosts(run, trace, facts)),
+            *(Check(*verdict) for verdict in judge_transfers(run, facts)),
         ]
     return [
         *_complete(trace, facts),
@@ -85,6 +87,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *(Check(*verdict) for verdict in judge_l4s(run, trace, facts)),
         *_iperf3(run, facts),
         *(Check(*verdict) for verdict in judge_programs(run, facts)),
+        *(Check(*verdict) for verdict in judge_transfers(run, facts)),
     ]
 
 

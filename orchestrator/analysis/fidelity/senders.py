@@ -7,7 +7,7 @@ a limit. Verdicts for checks.py, in the run's own time: each stretch between two
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,9 @@ def _queues_at_home(run: Run, flow: Flow) -> bool:
 
 def what_held(run: Run, flow: Flow, acks: Records, fact: dict[str, Any]) -> Held:
     """Compute the limits from a flow's ACKs."""
+    if flow.group is not None:
+        # A stream of a transfer sends what it takes of the shared size.
+        flow = replace(flow, bytes=fact["bytes_sent"])
     begin_ns = fact["connected_us"] * 1000
     end_ns = (
         max(fact["stopped_us"] if fact["stopped_us"] is not None else run.duration_us, fact["connected_us"] + 1) * 1000

@@ -110,7 +110,8 @@ class Tables:
         def rows() -> Iterator[Row]:
             for kept in self._all():
                 parts: list[tuple[str | None, dict[str, float]]] = [
-                    (flow["name"], flat(flow)) for flow in kept.document.get("flows", ())
+                    (flow["name"], flat(flow))
+                    for flow in (*kept.document.get("flows", ()), *kept.document.get("totals", ()))
                 ]
                 parts.append((None, {**flat(kept.document.get("path", {})), **_of_run(kept)}))
                 for flow, numbers in parts:

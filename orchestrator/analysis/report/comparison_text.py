@@ -19,6 +19,7 @@ from longhaul.orchestrator.analysis.compare import (
     Row,
 )
 from longhaul.orchestrator.analysis.pairing import run_text
+from longhaul.orchestrator.analysis.values import flow_names
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.measures import MEASURES
@@ -295,7 +296,7 @@ def other_programs(comparison: Comparison) -> dict[str, tuple[str, str]]:
 
 
 def _flows(comparison: Comparison, side: int) -> set[str]:
-    return {flow["name"] for pair in comparison.pairing.pairs for flow in pair[side].get("flows", [])}
+    return {name for pair in comparison.pairing.pairs for name in flow_names(pair[side])}
 
 
 def _kernels_differ(one: RunDocument, other: RunDocument) -> bool:

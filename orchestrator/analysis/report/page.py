@@ -194,6 +194,9 @@ def _flow_table(document: RunDocument) -> str:
                 NO_ANSWER if unanswered(flow) else _number(flow["completion_s"], " s", 3),
             ]
         )
+    for total in document.get("totals", ()):
+        whole = [escape(total["name"]), f"{total['flows']} streams", format_rate(total["goodput_bps"]), *[""] * 4]
+        rows.append([*whole, str(total["retransmits"]), "", _number(total["completion_s"], " s", 3)])
     return _table("Flows, in the part of the measured window in which each was active", head, rows)
 
 

@@ -51,7 +51,7 @@ def _rates(policy: Policy, run: Run, host: PlacedHost) -> Iterator[str]:
 
 def _volumes(policy: Policy, run: Run, host: PlacedHost) -> Iterator[str]:
     allowed = policy.host(host.node)
-    sizes = sum(flow.bytes or 0 for flow in _sent_by(run, host))
+    sizes = sum(flow.share_bytes or 0 for flow in _sent_by(run, host))
     if sizes > allowed.run_bytes:
         yield f"flows from {host.node} are {format_size(sizes)}; a run may send {format_size(allowed.run_bytes)}"
 

@@ -166,7 +166,7 @@ def _groups(run: Run) -> list[_Group]:
         stop_us = min(run.duration_us, run.duration_us if flow.stop_us is None else flow.stop_us)
         options = flow.options
         key = (
-            flow.cc, flow.start_us // step_us, stop_us, flow.bytes, options.window_clamp_bytes, options.max_pacing_bps, flow.forward,
+            flow.cc, flow.start_us // step_us, stop_us, flow.share_bytes, options.window_clamp_bytes, options.max_pacing_bps, flow.forward,
         )  # fmt: skip
         if key in found:
             found[key].members.append(flow.id)
@@ -179,7 +179,7 @@ def _groups(run: Run) -> list[_Group]:
         if cc == "lhfixed":
             most = min(most, _fixed_window(run))
         window = float(initial.get(flow.from_node, _DEFAULT_INITIAL))
-        left = flow.bytes / mss if flow.bytes else math.inf
+        left = flow.share_bytes / mss if flow.share_bytes else math.inf
         found[key] = _Group(
             flow, [flow.id], flow.start_us / 1e6, stop_us / 1e6, mss, window, max(1.0, most), cc, left,
             window=_fixed_window(run) if cc == "lhfixed" else min(window, max(1.0, most)),

@@ -23,6 +23,16 @@ export interface FlowNumbers {
   connected_s?: number | null;
 }
 
+/** Several flows under their common name: the streams of one transfer. */
+export interface TotalNumbers {
+  name: string;
+  flows: number;
+  goodput_bps: number;
+  retransmits: number;
+  bytes: number;
+  completion_s: number | null;
+}
+
 /** A flow's congestion control, with the source of one that replaces the kernel's: "cubic (user-supplied 3f9a12c4)". */
 export function controlOf(flow: Pick<FlowNumbers, "cc" | "variant">): string {
   const replaced = flow.variant?.includes("user-supplied ") === true;
@@ -45,6 +55,7 @@ export interface RunDocument {
   parts?: number;
   trace_sha256?: string;
   flows?: FlowNumbers[];
+  totals?: TotalNumbers[];
   path?: {
     utilisation: number | null;
     drops: number;

@@ -8,6 +8,7 @@ import {
   type Outline,
   type Run,
   type RunDocument,
+  type TotalNumbers,
   windowText,
 } from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";
@@ -71,6 +72,12 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
   },
 ];
 
+/** A transfer as a row below its streams, whose round trips and windows are their own. */
+function asFlow(total: TotalNumbers): FlowNumbers {
+  const own = { throughput_bps: null, rtt_ms: null, cwnd_packets: null, loss_ratio: null };
+  return { ...total, ...own, cc: `${total.flows} streams` };
+}
+
 interface Props {
   run: Run;
   outline: Outline | null;
@@ -91,12 +98,13 @@ export function RunFacts({ run, outline, verification }: Props) {
   const columns = COLUMNS.filter(
     (column) => column.by === undefined || found.flows?.some((flow) => column.by?.(flow) != null),
   );
+  const rows = [...found.flows, ...(found.totals ?? []).map(asFlow)];
   const measured = outline === null ? "" : windowText(outline);
   return (
     <div className={styles.facts}>
       <Panel title={`Flows ${measured}`.trim()}>
         <div className={styles.scrolls}>
-          <Table label="Flows" columns={columns} rows={found.flows} rowKey={(flow) => flow.name} />
+          <Table label="Flows" columns={columns} rows={rows} rowKey={(flow) => flow.name} />
         </div>
       </Panel>
       <div className={styles.columns}>

@@ -1,0 +1,1 @@
+"""What kinds of traffic do not allow in the other fields of their flow."""

@@ -1,0 +1,69 @@
+"""What programs and parallel streams do not allow in the other fields of their flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
+from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.spec.model import Experiment, Flow
+
+# The field, its value, and what is allowed.
+Refusal = tuple[str, object, str]
+
+# Fields that programs decide themselves.
+_OF_PROGRAMS = {
+    "size": "no value: the client decides how much it transfers",
+    "window": "no value: programs set their own windows",
+    "sockopts": "no value: programs set the options of their own sockets",
+    "spread": "no value: a flow of programs is one pair of them",
+}
+
+
+def refusals_of_programs(experiment: Experiment, flow: Flow, control: CongestionControl | None) -> Iterator[Refusal]:
+    """(field, value, what is allowed) for each field of the flow that does not go together with programs."""
+    assert flow.command is not None
+    for name in flow.traffic:
+        yield name, None, f"command and {name} exclude each other"
+    for name, allowed in _OF_PROGRAMS.items():
+        if getattr(flow, name):
+            yield name, None, f"{allowed} (command)"
+    if flow.count > 1:
+        yield (
+            "count",
+            flow.count,
+            "1 or 0 with command: each pair of programs has ports of its own, so write an entry for each",
+        )
+    if flow.tool != "lh-flow":
+        yield "tool", flow.tool, "no value with command, which names the programs"
+    if control is not None and control.both_ends:
+        allowed = (
+            f"with command, a control of the sender alone: {control.name} takes part in the handshake of both hosts"
+        )
+        yield "cc", flow.cc, allowed
+    if control is not None and pacing_bps(control, flow.params):
+        yield (
+            "params",
+            None,
+            "with command, none that is an option of the socket, as a rate: programs have their own sockets",
+        )
+    if flow.command.folder is not None and not flow.command.folder.startswith("/"):
+        yield "command", flow.command.folder, "an absolute path of the folder, where a sweep names it"
+    if experiment.modules:
+        yield (
+            "command",
+            None,
+            "only without user-supplied `modules`: their guest is confined and sees no files of this machine, so programs would lack theirs",
+        )
+
+
+def refusals_of_streams(flow: Flow) -> Iterator[Refusal]:
+    """The same for each field that does not go together with several streams of one transfer."""
+    if flow.kind != "tcp":
+        others = "command" if flow.command is not None else " and ".join(flow.traffic)
+        yield "streams", flow.streams, f"1 with {others}: several streams share the size of a TCP flow"
+        return
+    if flow.size is None:
+        yield "streams", flow.streams, "1 without a size, which is what streams share; count makes independent flows"
+    if flow.tool == IPERF3:
+        yield "streams", flow.streams, "1 with tool iperf3, whose streams each have a size of their own"
