@@ -10,8 +10,15 @@ from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES
 
 Facts = dict[str, Any]
 
-# Facts that only the receiver of a flow has.
-_RECEIVERS = ("bytes_received", "packets_received", "completed_us", "marks_received", "window_clamp_bytes")
+# Facts that only the receiver of a flow has; the last one only of flows with a DSCP.
+_RECEIVERS = (
+    "bytes_received",
+    "packets_received",
+    "completed_us",
+    "marks_received",
+    "window_clamp_bytes",
+    "dscp_received",
+)
 _LONGEST_KERNEL = 64
 
 
@@ -78,6 +85,6 @@ def merge_part_facts(run: Run, nodes: Sequence[frozenset[str]], facts: Sequence[
 def _flow(sent: Facts, received: Facts) -> Facts:
     return {
         **sent,
-        **{name: received[name] for name in _RECEIVERS},
+        **{name: received[name] for name in _RECEIVERS if name in received},
         "error": sent["error"] or received["error"],
     }

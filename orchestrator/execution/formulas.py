@@ -22,6 +22,7 @@ FORMULAS = (
     "plan.wifi_airtime",
     "analysis.fidelity.cpu_budget",
     "analysis.fidelity.devices",
+    "analysis.fidelity.dscp",
     "analysis.expect",
     "analysis.fairness",
     "analysis.fidelity.checks",
@@ -61,7 +62,7 @@ SAME_FORMULAS = dict.fromkeys(
         "b0b4f4b99bc5",
         "5bb6d90e854c",
     ),
-    "363b32609d54",
+    "27e8ec45b805",
 )
 
 

@@ -61,6 +61,7 @@ from longhaul.orchestrator.plan.traffic.programs import (
 from longhaul.orchestrator.plan.traffic.streams import fields_of_stream
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
+from longhaul.orchestrator.spec.flow_parts import dscp_number
 from longhaul.orchestrator.spec.graph import Graph, Lane
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.load import at_point
@@ -283,6 +284,7 @@ def _flows(
                     else window_bytes(written.name, written.window, experiment.path.mtu - HEADER_BYTES),
                     both_ends=control is not None and control.both_ends,
                     ect=0 if kind != "udp" or written.ect is None else (ECT0, ECT1)[written.ect],
+                    dscp=0 if written.dscp is None else dscp_number(written.dscp),
                     sockopts=tuple(option_text(one.level, one.name, one.value) for one in written.sockopts),
                 ),
                 seed=derive_seed(seed, f"flow {name}"),

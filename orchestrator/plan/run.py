@@ -131,13 +131,14 @@ class Module:
 class FlowOptions:
     """Socket options; 0 leaves the kernel's default. The clamp is the receiver's; `both_ends` gives it the congestion control too.
 
-    `ect` has the ECN bits of UDP packets, `sockopts` level, name and value of each further option as text.
+    `ect` has the ECN bits of UDP packets, `dscp` the other six of all packets of the flow, `sockopts` level, name and value of each further option as text.
     """
 
     max_pacing_bps: int = 0
     window_clamp_bytes: int = 0
     both_ends: bool = False
     ect: int = field(default=0, metadata=SELDOM)
+    dscp: int = field(default=0, metadata=SELDOM)
     sockopts: tuple[tuple[str, str, str], ...] = field(default=(), metadata=SELDOM)
 
 

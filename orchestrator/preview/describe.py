@@ -24,6 +24,7 @@ from longhaul.orchestrator.plan.run import (
 from longhaul.orchestrator.preview.flow_text import control_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
+from longhaul.orchestrator.spec.flow_parts import dscp_text
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
 
@@ -202,6 +203,11 @@ def _unknown(run: Run) -> str:
 
 
 def _flow_text(run: Run, flow: Flow) -> str:
+    marked = f", DSCP {dscp_text(flow.options.dscp)}" if flow.options.dscp else ""
+    return f"{_traffic_text(run, flow)}{marked}"
+
+
+def _traffic_text(run: Run, flow: Flow) -> str:
     stop = "" if flow.stop_us is None else f", stops at {format_duration(flow.stop_us)}"
     when = f"{flow.from_node} -> {flow.to_node}, starts at {format_duration(flow.start_us)}{stop}"
     if flow.kind == "udp":

@@ -1,11 +1,12 @@
-"""Parts of a flow as a user writes them: programs that make its traffic, and options of its sockets."""
+"""Parts of a flow as a user writes them: programs that make its traffic, the class of its packets, options of its sockets."""
 
 from __future__ import annotations
 
 import pathlib
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from longhaul.orchestrator.spec.fields import Size, one_of, refuse
 from longhaul.orchestrator.spec.path_model import Part
@@ -57,6 +58,46 @@ def with_whole_folder(flow: Any, folder: pathlib.Path) -> Any:
     if not isinstance(command, dict) or not isinstance(command.get("folder"), str):
         return flow
     return flow | {"command": command | {"folder": str((folder / command["folder"]).resolve())}}
+
+
+# Differentiated services codepoints by name (RFC 2474, 2597, 3246, 5865, 8622); BE is the default.
+DSCPS: Mapping[str, int] = {
+    "BE": 0,
+    "LE": 1,
+    **{f"CS{number}": 8 * number for number in range(8)},
+    **{f"AF{level}{drops}": 8 * level + 2 * drops for level in range(1, 5) for drops in range(1, 4)},
+    "VA": 44,
+    "EF": 46,
+}
+_MOST_DSCP = 63
+
+
+def dscp_number(written: str | int) -> int:
+    """The number of a codepoint by its name or its number."""
+    return DSCPS[written] if isinstance(written, str) else written
+
+
+def dscp_text(number: int) -> str:
+    """The name of a codepoint, or its number if it has none."""
+    return next((name for name, one in DSCPS.items() if one == number), str(number))
+
+
+def _dscp(value: object) -> object:
+    if isinstance(value, str) and value.upper() in DSCPS:
+        return value.upper()
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_DSCP:
+        return value
+    raise refuse(f"one of {', '.join(DSCPS)}, or a number from 0 to {_MOST_DSCP}")
+
+
+_DSCP_SCHEMA: dict[str, Any] = {
+    "type": ["integer", "string"],
+    "minimum": 0,
+    "maximum": _MOST_DSCP,
+    "pattern": f"^({'|'.join(DSCPS)})$",
+    "examples": ["EF", "CS1", 34],
+}
+Dscp = Annotated[str | int, BeforeValidator(_dscp), WithJsonSchema(_DSCP_SCHEMA)]
 
 
 class SocketOption(Part):

@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 
 from longhaul.orchestrator.modules.content import is_reference
 from longhaul.orchestrator.spec.fields import REFUSED
+from longhaul.orchestrator.spec.flow_parts import with_whole_folder
 from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.recordings import IMPORTED, is_imported, recordings_of, with_whole_files
@@ -37,7 +38,6 @@ from longhaul.orchestrator.spec.sweep import (
     part_of,
 )
 from longhaul.orchestrator.spec.topology import own_topology
-from longhaul.orchestrator.spec.flow_parts import with_whole_folder
 from longhaul.orchestrator.spec.user_code.user_modules import by_name, entry_of, with_whole_path
 from longhaul.orchestrator.spec.user_controls import find_early, read_controls
 from longhaul.orchestrator.spec.yaml_text import (

@@ -42,10 +42,10 @@ from longhaul.orchestrator.spec.fields import (
     WindowSize,
     one_of,
 )
+from longhaul.orchestrator.spec.flow_parts import Command, Dscp, SocketOption
 from longhaul.orchestrator.spec.kernel_versions import KernelName
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Part, Path, PathNumbers
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
-from longhaul.orchestrator.spec.flow_parts import Command, SocketOption
 
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")
@@ -137,6 +137,10 @@ class Flow(Part):
     ect: Ect | None = Field(
         None,
         description="its packets carry ECT(0) or ECT(1), which L4S queues take for scalable traffic; for TCP, 1 is a re-mark at the sender's device",
+    )
+    dscp: Dscp | None = Field(
+        None,
+        description="class of its packets in both directions, for queues that look at it, such as cake: a name as in EF or CS1, or a number; the ECN field stays its own",
     )
     recovery: one_of(*RECOVERIES) = Field(  # type: ignore[valid-type]
         "rack", description="how a loss is detected: by time (rack) or by three duplicate acknowledgements (dupthresh)"

@@ -21,7 +21,7 @@ from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.recordings import recording_breaches
 from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
-from longhaul.orchestrator.spec.traffic.refusals import refusals_of_programs, refusals_of_streams
+from longhaul.orchestrator.spec.traffic.refusals import refusals_of_dscp, refusals_of_programs, refusals_of_streams
 from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import Allowed, UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration, parse_share
@@ -184,6 +184,8 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
         yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
     if flow.streams > 1:
         yield from (((*at, name), written, allowed) for name, written, allowed in refusals_of_streams(flow))
+    if flow.dscp is not None:
+        yield from (((*at, name), written, allowed) for name, written, allowed in refusals_of_dscp(flow))
     yield from _sockopts(flow, at)
     yield from _times(flow, at, duration_us)
 

@@ -194,6 +194,7 @@ struct flow_counters {
 	/* CE marks: those the sender has heard of, and those its receiver saw; a kernel without the second counts NEVER */
 	uint64_t marks_reported, marks_received;
 	char error[160];
+	uint8_t dscp_sent, dscp_received; /* as read from the sockets of both ends */
 	/* iperf3 */
 	uint64_t bytes_given;	  /* by the program to its socket */
 	uint64_t bytes_under_way; /* of those, not acknowledged then */
@@ -237,6 +238,7 @@ struct flow {
 	uint32_t window_clamp_bytes;
 	bool both_ends; /* the receiver takes part in the congestion control */
 	uint8_t ect;	/* udp: the ECN bits of its packets */
+	uint8_t dscp;	/* the other six bits of that field, at both ends */
 	struct socket_option *sockopts;
 	size_t sockopt_count;
 	uint64_t rate_bps; /* udp */

@@ -442,6 +442,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("window_clamp_bytes", struct flow, window_clamp_bytes, FIELD_U32, 0),
 		MAYBE("both_ends", struct flow, both_ends, FIELD_BOOL, false),
 		MAYBE("ect", struct flow, ect, FIELD_U8, 0),
+		MAYBE("dscp", struct flow, dscp, FIELD_U8, 0),
 		IGNORE("sockopts"),
 	};
 	static const struct field on_off_fields[] = {
@@ -478,6 +479,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_refuse(item, "the flows of a group are tcp, with bytes and block_bytes");
 	if (reading.on_off)
 		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
+	if (flow->dscp > 63)
+		fields_refuse(item, "a dscp has six bits");
 	if (flow->id != item->index || flow->id > 0x7fff)
 		fields_refuse(item, "id must be the flow's place in the list, below 32768");
 	if (flow->kind != FLOW_UDP && !flow->cc)

@@ -275,6 +275,10 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	writer_bool(writer, "accurate_ecn", counters->accurate_ecn);
 	writer_unsigned(writer, "marks_reported", counters->marks_reported);
 	write_known(writer, "marks_received", counters->marks_received);
+	if (flow->dscp) {
+		writer_unsigned(writer, "dscp_sent", counters->dscp_sent);
+		writer_unsigned(writer, "dscp_received", counters->dscp_received);
+	}
 	writer_text(writer, "error", *counters->error ? counters->error : NULL);
 	if (flow->kind == FLOW_IPERF3)
 		iperf3_write_report(writer, flow);

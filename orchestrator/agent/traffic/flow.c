@@ -14,6 +14,9 @@
 pthread_mutex_t traffic_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t traffic_changed = PTHREAD_COND_INITIALIZER;
 
+/* The lower two bits of the field are ECN's. */
+#define DSCP_SHIFT 2
+
 static bool marked = true;
 
 void flows_unmarked(void)
@@ -120,6 +123,25 @@ void flow_set_options(const struct flow *flow, int fd)
 			    "level %d, name %d was asked to be %d and reads %d", option->level,
 			    option->name, value, read_back);
 	}
+}
+
+void flow_set_dscp(const struct flow *flow, int fd)
+{
+	int tos = flow->dscp << DSCP_SHIFT | (flow->kind == FLOW_UDP ? flow->ect : 0);
+
+	if (tos && setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)))
+		die("setting the DSCP and the ECN field of flow", flow->name, "", "%s",
+		    strerror(errno));
+}
+
+uint8_t flow_read_dscp(struct flow *flow, int fd)
+{
+	int tos = 0;
+	socklen_t size = sizeof(tos);
+
+	if (getsockopt(fd, IPPROTO_IP, IP_TOS, &tos, &size))
+		flow_error(flow, "reading its DSCP: %s", strerror(errno));
+	return (uint8_t)(tos >> DSCP_SHIFT);
 }
 
 int flow_socket(int type, uint32_t mark)

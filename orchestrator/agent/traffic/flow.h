@@ -46,6 +46,11 @@ int flow_socket(int type, uint32_t mark);
 /* Sets the options that the plan has for the sender's socket, and reads each back. */
 void flow_set_options(const struct flow *flow, int fd);
 
+/* Sets the DSCP of the plan; the ECN field of TCP is the kernel's, of UDP the plan's. */
+void flow_set_dscp(const struct flow *flow, int fd);
+/* The DSCP of a socket's packets. */
+uint8_t flow_read_dscp(struct flow *flow, int fd);
+
 /* When a flow ends at the latest: its stop or the end of the run. */
 uint64_t flow_end_us(const struct flow *flow);
 /* A flow that lasts until the end is left as it is, for the counters. */

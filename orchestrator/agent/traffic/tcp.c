@@ -198,6 +198,8 @@ static int listen_for(const struct flow *flow)
 	flow->counters->window_clamp_bytes = read_clamp(flow, fd);
 	if (flow->both_ends)
 		set_congestion(flow, fd);
+	/* A connection has that of the socket that listened. */
+	flow_set_dscp(flow, fd);
 	/*
 	 * A clamp of the plan has to be set again at the first segment (receive_all). On a real host the kernel
 	 * sizes the receive buffer by how fast it is read.
@@ -232,6 +234,7 @@ int tcp_sender(const struct flow *flow)
 	bind_here(flow, fd);
 	set_congestion(flow, fd);
 	flow_set_options(flow, fd);
+	flow_set_dscp(flow, fd);
 	if (flow->max_pacing_bps)
 		set_pacing(flow, fd, flow->max_pacing_bps);
 	return fd;
@@ -349,6 +352,7 @@ void tcp_account_sender(struct flow *flow, int fd)
 {
 	struct flow_counters *counters = flow->counters;
 	union late_tcp_info late = {0};
+	uint8_t dscp = 0;
 	socklen_t size = sizeof(late);
 	struct tcp_info info;
 
@@ -358,12 +362,16 @@ void tcp_account_sender(struct flow *flow, int fd)
 		return;
 	}
 	info = late.known;
+	if (flow->dscp)
+		dscp = flow_read_dscp(flow, fd);
 	pthread_mutex_lock(&traffic_lock);
 	if (flow->traffic->counted) {
 		pthread_mutex_unlock(&traffic_lock);
 		return;
 	}
 	flow->traffic->counted = true;
+	if (flow->dscp)
+		counters->dscp_sent = dscp;
 	counters->bytes_sent +=
 		info.tcpi_bytes_sent - info.tcpi_bytes_retrans - flow->traffic->cookie_bytes;
 	counters->packets_sent += info.tcpi_data_segs_out;
@@ -385,6 +393,7 @@ void tcp_account_receiver(struct flow *flow, int fd)
 	union late_tcp_info late = {0};
 	socklen_t size = sizeof(late);
 	struct tcp_info info;
+	uint8_t dscp = 0;
 
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &late, &size)) {
 		flow_error(flow, "reading TCP_INFO of the receiver: %s", strerror(errno));
@@ -394,7 +403,11 @@ void tcp_account_receiver(struct flow *flow, int fd)
 	/* The kernel counts a FIN as a byte. */
 	if (info.tcpi_state == STATE_CLOSE_WAIT)
 		info.tcpi_bytes_received--;
+	if (flow->dscp)
+		dscp = flow_read_dscp(flow, fd);
 	pthread_mutex_lock(&traffic_lock);
+	if (flow->dscp)
+		flow->counters->dscp_received = dscp;
 	flow->counters->bytes_received += info.tcpi_bytes_received - flow->traffic->cookie_bytes;
 	flow->counters->packets_received += info.tcpi_data_segs_in;
 	if (size >= (RECEIVED_CE + 1) * sizeof(*late.words))

@@ -97,6 +97,8 @@ void udp_prepare_receiver(struct flow *flow)
 	/* What waits here between two looks must never be lost. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
 		die("preparing flow", flow->name, "", "receive buffer: %s", strerror(errno));
+	if (flow->dscp)
+		flow_set_dscp(flow, fd);
 	bind_to(flow, fd, bind);
 	prepare_arrivals(flow, &flow->traffic->arrivals);
 	flow->traffic->receiver_fd = fd;
@@ -105,12 +107,10 @@ void udp_prepare_receiver(struct flow *flow)
 void udp_prepare_sender(struct flow *flow)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = flow->from->host_address};
-	int ecn = flow->ect;
 
 	flow->traffic->sender_fd = flow_socket(SOCK_DGRAM, SENDER_MARK(flow));
 	flow_set_options(flow, flow->traffic->sender_fd);
-	if (ecn && setsockopt(flow->traffic->sender_fd, IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn)))
-		die("setting the ECN field of flow", flow->name, "", "%s", strerror(errno));
+	flow_set_dscp(flow, flow->traffic->sender_fd);
 	if (here.sin_addr.s_addr &&
 	    bind(flow->traffic->sender_fd, (struct sockaddr *)&here, sizeof(here)))
 		die("binding flow", flow->name, "the address must be this host's", "%s: %s",
@@ -235,8 +235,14 @@ static void drain(struct flow *flow)
 
 void udp_count(struct flow *flow)
 {
-	if (flow->traffic->receiver_fd >= 0)
+	const struct traffic *traffic = flow->traffic;
+
+	if (traffic->receiver_fd >= 0)
 		drain(flow);
+	if (flow->dscp && traffic->sender_fd >= 0)
+		flow->counters->dscp_sent = flow_read_dscp(flow, traffic->sender_fd);
+	if (flow->dscp && traffic->receiver_fd >= 0)
+		flow->counters->dscp_received = flow_read_dscp(flow, traffic->receiver_fd);
 }
 
 void *udp_receive_thread(void *argument)

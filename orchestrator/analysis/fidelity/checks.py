@@ -14,6 +14,7 @@ import numpy as np
 
 from longhaul.orchestrator.analysis.fidelity.cpu_budget import lateness, over_budget
 from longhaul.orchestrator.analysis.fidelity.devices import judge_devices, listed
+from longhaul.orchestrator.analysis.fidelity.dscp import judge_dscp
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
 from longhaul.orchestrator.analysis.fidelity.l4s import judge_l4s
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
@@ -69,6 +70,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
             *_schedule(run, trace, facts),
             *(Check(*verdict) for verdict in judge_hosts(run, trace, facts)),
             *(Check(*verdict) for verdict in judge_transfers(run, facts)),
+            *(Check(*verdict) for verdict in judge_dscp(run, facts)),
         ]
     return [
         *_complete(trace, facts),
@@ -88,6 +90,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_iperf3(run, facts),
         *(Check(*verdict) for verdict in judge_programs(run, facts)),
         *(Check(*verdict) for verdict in judge_transfers(run, facts)),
+        *(Check(*verdict) for verdict in judge_dscp(run, facts)),
     ]
 
 

@@ -82,7 +82,7 @@ def _iperf3_document(run: Run, document: RunDocument, flow: Flow, source: Column
                 "bytes": flow.bytes or 0,
                 "blocks": 0,
                 "reverse": 0,
-                "tos": flow.options.ect,
+                "tos": flow.options.dscp << 2 | flow.options.ect,
                 "target_bitrate": flow.rate_bps or flow.options.max_pacing_bps,
             },
         },

@@ -1,16 +1,20 @@
-"""What programs and parallel streams do not allow in the other fields of their flow."""
+"""What programs, parallel streams and a DSCP do not allow in the other fields of their flow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
+from longhaul.orchestrator.spec.flow_parts import SocketOption
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.model import Experiment, Flow
+from longhaul.orchestrator.spec.socket_options import option_number
 
 # The field, its value, and what is allowed.
 Refusal = tuple[str, object, str]
 
+# The level and the number of IP_TOS.
+_IP_TOS = (0, 1)
 # Fields that programs decide themselves.
 _OF_PROGRAMS = {
     "size": "no value: the client decides how much it transfers",
@@ -67,3 +71,22 @@ def refusals_of_streams(flow: Flow) -> Iterator[Refusal]:
         yield "streams", flow.streams, "1 without a size, which is what streams share; count makes independent flows"
     if flow.tool == IPERF3:
         yield "streams", flow.streams, "1 with tool iperf3, whose streams each have a size of their own"
+
+
+def refusals_of_dscp(flow: Flow) -> Iterator[Refusal]:
+    """The same for a class of packets, which lh-flow sets on its sockets."""
+    if flow.command is not None:
+        yield "dscp", flow.dscp, "no value with command: programs set the options of their own sockets"
+    elif flow.tool == IPERF3:
+        yield "dscp", flow.dscp, "only with tool lh-flow, which sets it at both ends"
+    if any(option_number(one.level, one.name) == _IP_TOS for one in flow.sockopts if _is_known(one)):
+        yield "dscp", flow.dscp, "no value with IP_TOS among the sockopts, which sets the same field"
+
+
+def _is_known(option: SocketOption) -> bool:
+    """Whether an option has numbers; rules.py reports it otherwise."""
+    try:
+        option_number(option.level, option.name)
+    except ValueError:
+        return False
+    return True
