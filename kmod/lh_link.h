@@ -24,6 +24,10 @@ enum {
 	LH_LINK_TABLE,	     /* struct lh_link_table: a table of a recording begins, in place of one of its kind */
 	LH_LINK_ROWS,	     /* struct lh_link_row[]: more rows of the table that was begun last */
 	LH_LINK_BEGIN_NS,    /* u64: where 0 of the tables stands on the monotonic clock; they hold from then on, and none can be begun any more */
+	LH_LINK_POLICE_BPS,  /* u64: a policer in front of all: its rate; 0, none */
+	LH_LINK_POLICE_BURST_BYTES, /* u32: the bytes that its bucket holds, up to 10^9 */
+	LH_LINK_PEAK_BPS,    /* u64: above RATE_BPS, the rate at which the bucket's bytes leave; 0, at once */
+	LH_LINK_PEAK_BURST_BYTES, /* u32: of the token bucket of that rate */
 	LH_LINK_END
 };
 
@@ -62,6 +66,10 @@ struct lh_link_xstats {
 	__u64 flying_packets;	 /* in the delay now */
 	__u64 offered_bytes;	 /* that a recorded line could carry until now */
 	__u64 used_bytes;	 /* that packets needed of them until now */
+	__u64 passed_packets;	 /* that found enough in the policer's bucket */
+	__u64 passed_bytes;
+	__u64 policed_packets;	 /* that it dropped */
+	__u64 policed_bytes;
 };
 
 #endif

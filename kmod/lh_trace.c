@@ -13,7 +13,8 @@
  *	                                                          DEPARTURE record at once, where it is asked for
  *	kfree_skb             a followed device lost a packet  -> DROP record
  *
- * An lh_link counts itself, and is read at each tick (link_queue.h).
+ * An lh_link counts itself, and is read at each tick (link_queue.h). It calls for each packet that comes to its policer, for a
+ * DECISION record, where these are asked for.
  *
  * The agent talks to it through /proc/lh_trace (docs/run-directory.md). Sockets are recognised by sk_mark. User-Mode
  * Linux only: it needs os_write_file().
@@ -66,6 +67,10 @@ static bool departures;
 module_param(departures, bool, 0444);
 MODULE_PARM_DESC(departures, "a DEPARTURE record for each packet that leaves a followed queue");
 
+static bool decisions;
+module_param(decisions, bool, 0444);
+MODULE_PARM_DESC(decisions, "a DECISION record for each packet that comes to a followed policer");
+
 /* The words of a congestion control, whichever layout it has. */
 union state {
 	union tcp_cc_info info;
@@ -100,10 +105,20 @@ struct link {
 	bool dirty, dual;
 };
 
+/* A policer that is followed: of the lh_link of a device. */
+struct policer {
+	struct net_device *dev;
+	netdevice_tracker tracker;
+	struct link_queue *queue;
+	u16 id;
+};
+
 static struct flow *flows;
 static DECLARE_BITMAP(dirty_flows, LH_MAX_FLOWS);
 static struct link links[LH_MAX_LINKS];
 static unsigned int nr_links;
+static struct policer policers[LH_MAX_LINKS];
+static unsigned int nr_policers;
 
 static DEFINE_SPINLOCK(lock); /* all of the above and below */
 static u8 *buffer;
@@ -353,6 +368,31 @@ static void write_departure(const struct link *link, const struct sk_buff *skb, 
 		record->source_port = ntohs(ports->source);
 		record->destination_port = ntohs(ports->dest);
 	}
+}
+
+/* An lh_link calls it. */
+static void on_decision(void *reader, const struct sk_buff *skb, bool passes, u64 now)
+{
+	const struct policer *policer = reader;
+	struct lh_decision *record;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	if (!is_running(now))
+		goto out;
+	record = new_record(LH_DECISION, passes ? LH_POLICE_PASS : LH_POLICE_DROP, policer->id, now);
+	record->length = qdisc_pkt_len(skb);
+	if (skb->protocol == htons(ETH_P_IP)) {
+		const struct iphdr *ip = ip_hdr(skb);
+		const struct udphdr *ports = (const void *)ip + ip->ihl * 4;
+
+		if (ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP) {
+			record->source_port = ntohs(ports->source);
+			record->destination_port = ntohs(ports->dest);
+		}
+	}
+out:
+	spin_unlock_irqrestore(&lock, flags);
 }
 
 /* An lh_link calls it. */
@@ -619,6 +659,34 @@ out:
 	return error;
 }
 
+static int follow_policer(unsigned int id, const char *name)
+{
+	struct policer *policer = &policers[nr_policers];
+	int error = 0;
+
+	if (nr_policers == LH_MAX_LINKS)
+		return -ENOSPC;
+	rtnl_lock();
+	policer->dev = __dev_get_by_name(current->nsproxy->net_ns, name);
+	if (!policer->dev) {
+		error = -ENODEV;
+		goto out;
+	}
+	policer->queue = link_queue_of(rtnl_dereference(policer->dev->qdisc));
+	if (!policer->queue) {
+		error = -ENOENT;
+		goto out;
+	}
+	netdev_hold(policer->dev, &policer->tracker, GFP_KERNEL);
+	policer->id = id;
+	policer->queue->decision_reader = policer;
+	WRITE_ONCE(policer->queue->on_decision, on_decision);
+	nr_policers++;
+out:
+	rtnl_unlock();
+	return error;
+}
+
 static void begin(u64 at_ns, u64 until_ns)
 {
 	unsigned long flags;
@@ -662,6 +730,8 @@ static int obey(const char *line)
 
 	if (sscanf(line, "link %u %15s %x", &id, name, &major) == 3)
 		return follow(id, name, major);
+	if (sscanf(line, "police %u %15s", &id, name) == 2)
+		return follow_policer(id, name);
 	if (sscanf(line, "epoch %llu %llu", &value, &more) == 2) {
 		begin(value, more);
 		return 0;
@@ -761,6 +831,8 @@ static void write_header(void)
 	LH_SAY_KIND(LH_STATE, "state", lh_state, LH_STATE_FIELDS);
 	if (departures)
 		LH_SAY_KIND(LH_DEPARTURE, "departure", lh_departure, LH_DEPARTURE_FIELDS);
+	if (decisions)
+		LH_SAY_KIND(LH_DECISION, "decision", lh_decision, LH_DECISION_FIELDS);
 	n += scnprintf(text + n, size - n, "}}");
 	memset(text + n, ' ', LH_HEADER_BYTES - n - 1);
 	text[LH_HEADER_BYTES - 1] = '\n';
@@ -813,6 +885,10 @@ static void __exit lh_trace_exit(void)
 		if (links[i].own)
 			links[i].own->on_departure = NULL;
 		netdev_put(links[i].dev, &links[i].tracker);
+	}
+	for (i = 0; i < nr_policers; i++) {
+		policers[i].queue->on_decision = NULL;
+		netdev_put(policers[i].dev, &policers[i].tracker);
 	}
 	vfree(flows);
 	vfree(buffer);

@@ -28,9 +28,12 @@ typedef uint64_t u64;
 /* On a sender's socket sk_mark is the flow's id + 1; on a receiver's, this bit is set too. */
 #define LH_MARK_RECEIVER 0x10000u
 
-enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT, LH_STATE, LH_DEPARTURE };
+enum lh_kind { LH_ACK = 1, LH_FLOW, LH_LINK, LH_DROP, LH_EVENT, LH_STATE, LH_DEPARTURE, LH_DECISION };
 
 enum lh_drop { LH_DROP_QUEUE = 1, LH_DROP_RANDOM };
+
+/* What a policer does with a packet. */
+enum lh_policing { LH_POLICE_PASS = 1, LH_POLICE_DROP };
 
 /* The two queues of dualpi2. */
 enum lh_queue { LH_QUEUE_CLASSIC = 1, LH_QUEUE_L4S };
@@ -76,6 +79,12 @@ enum lh_queue { LH_QUEUE_CLASSIC = 1, LH_QUEUE_L4S };
 	F(u32, "u4", length) F(u16, "u2", source_port) F(u16, "u2", destination_port) F(u32, "u4", ecn)                \
 	F(u64, "u8", wait_ns)
 
+/*
+ * One packet that came to a policer, whose number is the id; state is an enum lh_policing. A trace has this kind, and its header
+ * names it, only if the probe was asked for it.
+ */
+#define LH_DECISION_FIELDS(F) F(u32, "u4", length) F(u16, "u2", source_port) F(u16, "u2", destination_port)
+
 #define LH_MEMBER(type, numpy, name) type name;
 #define LH_STRUCT(NAME, FIELDS)                                                                                        \
 	struct NAME {                                                                                                  \
@@ -90,5 +99,6 @@ LH_STRUCT(lh_drop_record, LH_DROP_FIELDS)
 LH_STRUCT(lh_event, LH_EVENT_FIELDS)
 LH_STRUCT(lh_state, LH_STATE_FIELDS)
 LH_STRUCT(lh_departure, LH_DEPARTURE_FIELDS)
+LH_STRUCT(lh_decision, LH_DECISION_FIELDS)
 
 #endif

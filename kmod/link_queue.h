@@ -18,6 +18,9 @@ struct link_queue {
 	void *reader;
 	/* Where lh_wire writes the instant at which another guest sent the packet that comes; NULL or 0 there: packets come as they are sent. */
 	const u64 *sent_ns;
+	/* Called as a packet comes to the policer, if set: whether it passes. */
+	void (*on_decision)(void *reader, const struct sk_buff *skb, bool passes, u64 now);
+	void *decision_reader;
 	u64 at_ns;	 /* the instant that the counts are of */
 	u64 byte_ns;	 /* integral of the bytes that wait */
 	u64 tx_packets, tx_bytes;

@@ -2,16 +2,17 @@
 /*
  * lh_link: a plain link in one qdisc: loss, delay, then a queue in front of a line of some rate.
  *
- *	                 due                     leave
- *	--[loss]--[delay]-+-[drop-tail queue]-[line]-+--> device
- *	                  |
- *	                refused
+ *	                           due                     leave
+ *	--[policer]--[loss]--[delay]-+-[drop-tail queue]-[line]-+--> device
+ *	                             |
+ *	                           refused
  *
  * It does to the nanosecond what netem > tbf > pfifo or bfifo does with the sandbox's patches, with one timer a packet and one queue:
  *
  *	due    = arrival + delay, and never before the packet in front of it
  *	refused, if `limit` packets or bytes wait at that instant; a packet that leaves at that instant waits no more
- *	leave  = as soon as the packet in front of it has left and the token bucket has room for its length
+ *	leave  = as soon as the packet in front of it has left and the token bucket has room for its length, and the one of the
+ *	         peak, if there is one
  *
  * Both times follow from arithmetic when the packet comes, as nothing that comes later can change them. Only a change of the
  * options can: then all that has not happened yet is foreseen anew. So the timer is set for the next packet that leaves or is dropped.
@@ -21,6 +22,8 @@
  *	head        left              joined           ahead        tail
  *	|           |                 |                |            |
  *	+-- gone ---+-- waits --------+-- in the delay ------------+
+ *
+ * A policer has a token bucket of bytes: a frame that finds as many as it is long takes them and passes at once, any other is dropped.
  *
  * A recorded link (recording.h) takes its line, its delay and its losses from tables from an instant on; until then from its options.
  *
@@ -79,7 +82,23 @@ struct place {
 /* A token bucket in time, as tbf has it. */
 struct bucket {
 	s64 tokens_ns;
+	s64 peak_ns; /* of the second one, with a peak */
 	s64 filled_ns; /* when it had them */
+};
+
+/*
+ * The bucket of the policer, in bits / 10^9: at a rate of r bit/s a nanosecond brings r of them, so nothing is ever rounded. The
+ * largest burst fits 64 bits.
+ */
+#define POLICE_PARTS_A_BYTE 8000000000ull
+#define LARGEST_POLICE_BURST 1000000000u
+
+struct policer {
+	u64 rate_bps; /* 0: none */
+	u32 burst_bytes;
+	u64 tokens;
+	u64 filled_ns; /* when it had them */
+	u64 passed_packets, passed_bytes, dropped_packets, dropped_bytes;
 };
 
 /* The tables of a recorded link; one that is not whole yet has no effect. */
@@ -107,6 +126,11 @@ struct link {
 	struct psched_ratecfg rate;
 	s64 room_ns; /* of the bucket */
 
+	u64 peak_bps; /* of what the bucket lets pass; 0: none */
+	u32 peak_burst_bytes;
+	struct psched_ratecfg peak;
+	s64 peak_room_ns;
+
 	/* what is foreseen, in the order of coming */
 	struct place head;   /* the first that is still here */
 	struct place left;   /* the first that has not left, at queue.at_ns */
@@ -126,6 +150,7 @@ struct link {
 
 	struct rnd_state random;
 	bool bad; /* the state of bursty losses */
+	struct policer policer;
 	struct recording *recording; /* NULL: none */
 
 	struct Qdisc *sch;
@@ -216,10 +241,30 @@ static u64 leave_recorded(const struct link *link, const struct packet *packet, 
 
 static __always_inline void fill(const struct link *link, struct bucket *bucket, u64 now)
 {
-	s64 tokens = min_t(s64, now - bucket->filled_ns, link->room_ns) + bucket->tokens_ns;
+	s64 elapsed = min_t(s64, now - bucket->filled_ns, link->room_ns);
 
-	bucket->tokens_ns = min(tokens, link->room_ns);
+	bucket->tokens_ns = min(elapsed + bucket->tokens_ns, link->room_ns);
+	if (unlikely(link->peak_bps))
+		bucket->peak_ns = min(elapsed + bucket->peak_ns, link->peak_room_ns);
 	bucket->filled_ns = now;
+}
+
+/* What a packet takes, once the bucket is filled. */
+static __always_inline void spend(const struct link *link, struct bucket *bucket, u32 bytes)
+{
+	bucket->tokens_ns -= (s64)psched_l2t_ns(&link->rate, bytes);
+	if (unlikely(link->peak_bps))
+		bucket->peak_ns -= (s64)psched_l2t_ns(&link->peak, bytes);
+}
+
+/* How long a packet waits, once the bucket is filled; it waits no longer, as no bucket is smaller than a packet. */
+static __always_inline s64 missing_ns(const struct link *link, const struct bucket *bucket, u32 bytes)
+{
+	s64 missing = (s64)psched_l2t_ns(&link->rate, bytes) - bucket->tokens_ns;
+
+	if (unlikely(link->peak_bps))
+		missing = max(missing, (s64)psched_l2t_ns(&link->peak, bytes) - bucket->peak_ns);
+	return missing;
 }
 
 /* The first of those that are refused. */
@@ -281,7 +326,7 @@ static void settle_until(struct link *link, u64 now, bool dropping)
 					link->recording->used_bytes += needed_bytes(link, packet);
 				} else if (link->rate_bps) {
 					fill(link, &link->bucket, packet->leave_ns);
-					link->bucket.tokens_ns -= (s64)psched_l2t_ns(&link->rate, packet->bytes);
+					spend(link, &link->bucket, packet->bytes);
 				}
 				queue->tx_packets++;
 				queue->tx_bytes += packet->bytes;
@@ -337,7 +382,7 @@ static __always_inline void move_ahead(struct link *link)
 
 static __always_inline bool refuses(const struct link *link, u32 bytes)
 {
-	if (bytes > link->burst_bytes)
+	if (bytes > link->burst_bytes || (link->peak_bps && bytes > link->peak_burst_bytes))
 		return true;
 	if (link->in_bytes)
 		return (u64)link->waiting_bytes + bytes > link->limit;
@@ -348,20 +393,19 @@ static __always_inline bool refuses(const struct link *link, u32 bytes)
 static __always_inline void foresee_leave(struct link *link, struct packet *packet)
 {
 	u64 look = max(packet->due_ns, link->last_leave_ns);
-	s64 tokens;
+	s64 missing;
 
 	if (is_lined(link)) {
 		look = leave_recorded(link, packet, look);
 		goto leaves;
 	}
 	fill(link, &link->foreseen, look);
-	tokens = link->foreseen.tokens_ns - (s64)psched_l2t_ns(&link->rate, packet->bytes);
-	if (tokens < 0) {
-		look -= tokens;
-		link->foreseen.filled_ns = look;
-		tokens = 0;
+	missing = missing_ns(link, &link->foreseen, packet->bytes);
+	if (missing > 0) {
+		look += missing;
+		fill(link, &link->foreseen, look);
 	}
-	link->foreseen.tokens_ns = tokens;
+	spend(link, &link->foreseen, packet->bytes);
 leaves:
 	packet->leave_ns = look;
 	link->last_leave_ns = look;
@@ -414,6 +458,62 @@ static void foresee_anew(struct link *link, u64 look)
 static bool waits(const struct link *link)
 {
 	return link->queue.packets > 0;
+}
+
+/* ---- the policer ---- */
+
+static u64 policer_room(const struct policer *policer)
+{
+	return policer->burst_bytes * POLICE_PARTS_A_BYTE;
+}
+
+static void fill_policer(struct policer *policer, u64 now)
+{
+	u64 room = policer_room(policer) - policer->tokens, elapsed = now - policer->filled_ns;
+
+	/* The product of a long time would not fit. */
+	if (elapsed > div64_u64(room, policer->rate_bps))
+		policer->tokens = policer_room(policer);
+	else
+		policer->tokens += elapsed * policer->rate_bps;
+	policer->filled_ns = now;
+}
+
+static bool passes_policer(struct link *link, const struct sk_buff *skb)
+{
+	struct policer *policer = &link->policer;
+	u32 bytes = qdisc_pkt_len(skb);
+	bool passes;
+
+	fill_policer(policer, link->now_ns);
+	passes = policer->tokens >= bytes * POLICE_PARTS_A_BYTE;
+	if (passes) {
+		policer->tokens -= bytes * POLICE_PARTS_A_BYTE;
+		policer->passed_packets++;
+		policer->passed_bytes += bytes;
+	} else {
+		policer->dropped_packets++;
+		policer->dropped_bytes += bytes;
+	}
+	if (link->queue.on_decision)
+		link->queue.on_decision(link->queue.decision_reader, skb, passes, link->now_ns);
+	return passes;
+}
+
+/* The first one begins with a full bucket; a later one keeps of the tokens what its bucket holds. */
+static void set_policer(struct link *link, struct nlattr *const *options)
+{
+	struct policer *policer = &link->policer;
+	bool first = !policer->rate_bps;
+
+	if (!first)
+		fill_policer(policer, link->now_ns);
+	if (options[LH_LINK_POLICE_BPS])
+		policer->rate_bps = nla_get_u64(options[LH_LINK_POLICE_BPS]);
+	if (options[LH_LINK_POLICE_BURST_BYTES])
+		policer->burst_bytes = nla_get_u32(options[LH_LINK_POLICE_BURST_BYTES]);
+	policer->tokens = first ? policer_room(policer) : min(policer->tokens, policer_room(policer));
+	policer->filled_ns = link->now_ns;
 }
 
 /* ---- packets come ---- */
@@ -537,6 +637,11 @@ static int enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 	link->now_ns = ktime_get_ns();
 	if (unlikely(link->look_pending))
 		look(link, link->now_ns);
+	if (unlikely(link->policer.rate_bps) && !passes_policer(link, skb)) {
+		qdisc_qstats_drop(sch);
+		__qdisc_drop(skb, to_free);
+		return NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+	}
 	if (lose(link)) {
 		link->queue.losses++;
 		qdisc_qstats_drop(sch);
@@ -746,7 +851,11 @@ static void begin(struct link *link)
 	link->look_pending = false;
 	link->now_ns = ktime_get_ns();
 	link->queue.at_ns = link->now_ns;
-	link->bucket = (struct bucket){ .tokens_ns = link->room_ns, .filled_ns = link->now_ns };
+	link->bucket = (struct bucket){
+		.tokens_ns = link->room_ns,
+		.peak_ns = link->peak_room_ns,
+		.filled_ns = link->now_ns,
+	};
 	link->foreseen = link->bucket;
 	link->armed_ns = NEVER;
 	link->next_ns = NEVER;
@@ -790,6 +899,10 @@ static const struct nla_policy policy[LH_LINK_MAX + 1] = {
 	[LH_LINK_TABLE] = NLA_POLICY_EXACT_LEN(sizeof(struct lh_link_table)),
 	[LH_LINK_ROWS] = { .type = NLA_BINARY },
 	[LH_LINK_BEGIN_NS] = { .type = NLA_U64 },
+	[LH_LINK_POLICE_BPS] = { .type = NLA_U64 },
+	[LH_LINK_POLICE_BURST_BYTES] = { .type = NLA_U32 },
+	[LH_LINK_PEAK_BPS] = { .type = NLA_U64 },
+	[LH_LINK_PEAK_BURST_BYTES] = { .type = NLA_U32 },
 };
 
 /* Delays and instants are signed 64 bits of nanoseconds, a jitter 31, as in netem. */
@@ -807,6 +920,21 @@ static int check(const struct link *link, struct nlattr *const *options, bool fi
 	}
 	if (rate_bps && rate_bps < 8) {
 		NL_SET_ERR_MSG_MOD(extack, "the rate must be at least 8 bit/s");
+		return -EINVAL;
+	}
+	if ((options[LH_LINK_POLICE_BPS] && !nla_get_u64(options[LH_LINK_POLICE_BPS])) ||
+	    (options[LH_LINK_POLICE_BURST_BYTES] &&
+	     nla_get_u32(options[LH_LINK_POLICE_BURST_BYTES]) > LARGEST_POLICE_BURST)) {
+		NL_SET_ERR_MSG_MOD(extack, "a policer has a rate, and a bucket of up to 1 GB");
+		return -EINVAL;
+	}
+	if (!options[LH_LINK_POLICE_BPS] != !options[LH_LINK_POLICE_BURST_BYTES] ||
+	    !options[LH_LINK_PEAK_BPS] != !options[LH_LINK_PEAK_BURST_BYTES]) {
+		NL_SET_ERR_MSG_MOD(extack, "a policer and a peak have both a rate and a bucket");
+		return -EINVAL;
+	}
+	if (options[LH_LINK_PEAK_BPS] && nla_get_u64(options[LH_LINK_PEAK_BPS]) <= rate_bps) {
+		NL_SET_ERR_MSG_MOD(extack, "a peak is above the rate");
 		return -EINVAL;
 	}
 	if (!first && (!rate_bps != !link->rate_bps || in_bytes != link->in_bytes)) {
@@ -934,12 +1062,31 @@ static int read_recording(struct link *link, struct nlattr *const *options, stru
 	return error;
 }
 
+/* Fills the second bucket, too. */
+static void set_peak(struct link *link)
+{
+	u64 bytes_per_second = div_u64(link->peak_bps, 8);
+	struct tc_ratespec peak = {
+		.linklayer = TC_LINKLAYER_ETHERNET,
+		.rate = min_t(u64, bytes_per_second, U32_MAX),
+	};
+
+	if (!link->peak_bps)
+		return;
+	psched_ratecfg_precompute(&link->peak, &peak, bytes_per_second);
+	link->peak_room_ns = psched_l2t_ns(&link->peak, link->peak_burst_bytes);
+	link->bucket.peak_ns = link->peak_room_ns;
+}
+
 /* As tbf does: a change of the rate, the bucket or the limit fills the bucket. */
 static void set_line(struct link *link, struct nlattr *const *options, bool first)
 {
 	u64 rate_bps = options[LH_LINK_RATE_BPS] ? nla_get_u64(options[LH_LINK_RATE_BPS]) : link->rate_bps;
 	u32 burst = options[LH_LINK_BURST_BYTES] ? nla_get_u32(options[LH_LINK_BURST_BYTES]) : link->burst_bytes;
 	u32 limit = options[LH_LINK_LIMIT] ? nla_get_u32(options[LH_LINK_LIMIT]) : link->limit;
+	u64 peak_bps = options[LH_LINK_PEAK_BPS] ? nla_get_u64(options[LH_LINK_PEAK_BPS]) : link->peak_bps;
+	u32 peak_burst = options[LH_LINK_PEAK_BURST_BYTES] ? nla_get_u32(options[LH_LINK_PEAK_BURST_BYTES]) :
+							     link->peak_burst_bytes;
 	u64 bytes_per_second = div_u64(rate_bps, 8);
 	struct tc_ratespec rate = {
 		.linklayer = TC_LINKLAYER_ETHERNET,
@@ -947,16 +1094,20 @@ static void set_line(struct link *link, struct nlattr *const *options, bool firs
 	};
 	u64 look = NEVER;
 
-	if (!first && rate_bps == link->rate_bps && burst == link->burst_bytes && limit == link->limit)
+	if (!first && rate_bps == link->rate_bps && burst == link->burst_bytes && limit == link->limit &&
+	    peak_bps == link->peak_bps && peak_burst == link->peak_burst_bytes)
 		return;
 	link->rate_bps = rate_bps;
 	link->burst_bytes = burst;
 	link->limit = limit;
+	link->peak_bps = peak_bps;
+	link->peak_burst_bytes = peak_burst;
 	if (!rate_bps)
 		return;
 	psched_ratecfg_precompute(&link->rate, &rate, bytes_per_second);
 	link->room_ns = psched_l2t_ns(&link->rate, burst);
 	link->bucket.tokens_ns = link->room_ns;
+	set_peak(link);
 	if (first) {
 		link->foreseen = link->bucket;
 		return;
@@ -998,6 +1149,8 @@ static void set_options(struct Qdisc *sch, struct nlattr *const *options, bool f
 		prandom_seed_state(&link->random, link->seed);
 	}
 	set_line(link, options, first);
+	if (options[LH_LINK_POLICE_BPS] || options[LH_LINK_POLICE_BURST_BYTES])
+		set_policer(link, options);
 	if (options[LH_LINK_BEGIN_NS]) {
 		link->recording->begin_ns = nla_get_u64(options[LH_LINK_BEGIN_NS]);
 		/* What waits leaves by the recording. */
@@ -1117,7 +1270,12 @@ static int lh_link_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    !nla_put_u32(skb, LH_LINK_LIMIT, link->limit) &&
 	    !nla_put_u8(skb, LH_LINK_IN_BYTES, link->in_bytes) && !nla_put_u8(skb, LH_LINK_ORPHAN, link->orphan) &&
 	    !nla_put_u64_64bit(skb, LH_LINK_SEED, link->seed, LH_LINK_PAD) &&
-	    (!link->recording || put_recording(skb, link->recording)))
+	    (!link->recording || put_recording(skb, link->recording)) &&
+	    (!link->peak_bps || (!nla_put_u64_64bit(skb, LH_LINK_PEAK_BPS, link->peak_bps, LH_LINK_PAD) &&
+				 !nla_put_u32(skb, LH_LINK_PEAK_BURST_BYTES, link->peak_burst_bytes))) &&
+	    (!link->policer.rate_bps ||
+	     (!nla_put_u64_64bit(skb, LH_LINK_POLICE_BPS, link->policer.rate_bps, LH_LINK_PAD) &&
+	      !nla_put_u32(skb, LH_LINK_POLICE_BURST_BYTES, link->policer.burst_bytes))))
 		return nla_nest_end(skb, nest);
 	nla_nest_cancel(skb, nest);
 	return -EMSGSIZE;
@@ -1140,6 +1298,10 @@ static int lh_link_dump_stats(struct Qdisc *sch, struct gnet_dump *dump)
 		.queue_packets = link->queue.packets,
 		.queue_bytes = link->queue.bytes,
 		.flying_packets = sch->q.qlen - link->queue.packets,
+		.passed_packets = link->policer.passed_packets,
+		.passed_bytes = link->policer.passed_bytes,
+		.policed_packets = link->policer.dropped_packets,
+		.policed_bytes = link->policer.dropped_bytes,
 	};
 	if (is_lined(link) && now >= link->recording->begin_ns) {
 		const struct recording *recording = link->recording;
@@ -1180,5 +1342,5 @@ static void __exit lh_link_exit_module(void)
 module_init(lh_link_init_module);
 module_exit(lh_link_exit_module);
 
-MODULE_DESCRIPTION("A plain or recorded link: loss, delay, a drop-tail queue and a line in one qdisc");
+MODULE_DESCRIPTION("A plain or recorded link: a policer, loss, delay, a drop-tail queue and a line in one qdisc");
 MODULE_LICENSE("GPL");

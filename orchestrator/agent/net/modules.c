@@ -105,9 +105,10 @@ void modules_load(const struct plan *plan)
 		return;
 	refuse_knobs_of_kernel(plan);
 	if (!plan->real_clock) {
-		snprintf(parameters, sizeof(parameters), "fd=5 tick_us=%u ack_us=%u%s",
+		snprintf(parameters, sizeof(parameters), "fd=5 tick_us=%u ack_us=%u%s%s",
 			 plan->trace_tick_us, plan->trace_ack_us,
-			 plan->trace_departures ? " departures=1" : "");
+			 plan->trace_departures ? " departures=1" : "",
+			 plan->trace_decisions ? " decisions=1" : "");
 		module_load("lh_trace", parameters);
 	}
 	for (size_t i = 0; i < plan->module_count; i++) {

@@ -158,6 +158,8 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(classic_percent);
 	COMPARE(in_bytes);
 	COMPARE(orphan);
+	COMPARE(police_bps);
+	COMPARE(police_burst_bytes);
 #undef COMPARE
 }
 

@@ -178,6 +178,10 @@ static void put_lh_link(struct request *request, const struct qdisc *qdisc,
 	request_add_u32(request, LH_LINK_LIMIT, qdisc->limit);
 	request_add_u8(request, LH_LINK_IN_BYTES, qdisc->in_bytes);
 	request_add_u8(request, LH_LINK_ORPHAN, qdisc->orphan);
+	if (qdisc->police_bps) {
+		request_add_u64(request, LH_LINK_POLICE_BPS, qdisc->police_bps);
+		request_add_u32(request, LH_LINK_POLICE_BURST_BYTES, qdisc->police_burst_bytes);
+	}
 	/* Losses that have not changed continue: written again, their draws and bursts would start again. */
 	if (before && before->seed == qdisc->seed)
 		return;
@@ -345,6 +349,8 @@ static void get_lh_link(const struct rtattr *const *table, struct qdisc *read)
 	read->in_bytes = attribute_u32(table[LH_LINK_IN_BYTES]) != 0;
 	read->orphan = attribute_u32(table[LH_LINK_ORPHAN]) != 0;
 	read->seed = attribute_u64(table[LH_LINK_SEED]);
+	read->police_bps = attribute_u64(table[LH_LINK_POLICE_BPS]);
+	read->police_burst_bytes = attribute_u32(table[LH_LINK_POLICE_BURST_BYTES]);
 }
 
 static void get_dualpi2(const struct rtattr *const *table, const struct qdisc *asked,

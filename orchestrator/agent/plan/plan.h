@@ -90,6 +90,8 @@ struct qdisc {
 	bool rts;
 	/* lh_link: the limit counts bytes; packets leave the account of their socket */
 	bool in_bytes, orphan;
+	uint64_t police_bps; /* lh_link: 0, no policer */
+	uint32_t police_burst_bytes;
 	/* clsact: ECT(0) leaves as ECT(1) */
 	bool ect1;
 };
@@ -169,6 +171,13 @@ struct link {
 	const char *name;
 	struct end *end;
 	uint32_t queue; /* handle */
+};
+
+/* A policer that the trace follows. */
+struct policer {
+	uint32_t id;
+	const char *name;
+	struct end *end;
 };
 
 struct module {
@@ -293,6 +302,8 @@ struct plan {
 	size_t route_count;
 	struct link *links;
 	size_t link_count;
+	struct policer *policers;
+	size_t policer_count;
 	struct module *modules;
 	size_t module_count;
 	struct recorded_table *recordings;
@@ -303,6 +314,7 @@ struct plan {
 	size_t change_count;
 	uint32_t trace_ack_us, trace_tick_us;
 	bool trace_departures; /* each packet that leaves a link with two queues */
+	bool trace_decisions;  /* each packet that comes to a policer */
 };
 
 #endif

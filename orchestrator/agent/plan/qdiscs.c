@@ -135,6 +135,9 @@ static const struct field lh_link_fields[] = {
 	MEMBER("in_bytes", qdisc.in_bytes, FIELD_BOOL),
 	MEMBER("orphan", qdisc.orphan, FIELD_BOOL),
 	MEMBER("seed", qdisc.seed, FIELD_U64),
+	{"police_bps", FIELD_U64, offsetof(struct reading, qdisc.police_bps), NULLABLE, 0, 0},
+	{"police_burst_bytes", FIELD_U32, offsetof(struct reading, qdisc.police_burst_bytes),
+	 NULLABLE, 0, 0},
 };
 
 #define TABLE(name, fields)                                      \

@@ -292,6 +292,30 @@ static void read_links(struct plan *plan, const struct json *list)
 	}
 }
 
+static void read_policers(struct plan *plan, const struct json *list)
+{
+	struct reading {
+		struct policer policer;
+		const struct json *node, *dev;
+	};
+	static const struct field fields[] = {
+		NEED("id", struct reading, policer.id, FIELD_U32),
+		NEED("name", struct reading, policer.name, FIELD_TEXT),
+		NEED("node", struct reading, node, FIELD_VALUE),
+		NEED("dev", struct reading, dev, FIELD_VALUE),
+	};
+
+	plan->policer_count = fields_expect(list, JSON_LIST)->count;
+	plan->policers = need_memory(plan->policer_count, sizeof(*plan->policers));
+	for (EACH(item, list)) {
+		struct reading reading = {0};
+
+		fields_read(item, fields, COUNT(fields), &reading);
+		plan->policers[item->index] = reading.policer;
+		plan->policers[item->index].end = plan_find_end(plan, reading.node, reading.dev);
+	}
+}
+
 static const char *const table_kinds[LH_LINK_KINDS] = {
 	[LH_LINK_RATES] = "rates",
 	[LH_LINK_OPPORTUNITIES] = "opportunities",
@@ -509,7 +533,7 @@ void plan_read(const char *path, struct plan *plan)
 		uint64_t format, duration_us, seed;
 		const char *where, *clock;
 		const struct json *sysctls, *nodes, *wires, *neighbours, *routes, *links, *modules,
-			*flows, *schedule, *trace, *hosts, *part, *knobs, *recordings;
+			*flows, *schedule, *trace, *hosts, *part, *knobs, *recordings, *policers;
 	} reading;
 	static const struct field fields[] = {
 		NEED("format", struct reading, format, FIELD_U64),
@@ -530,6 +554,7 @@ void plan_read(const char *path, struct plan *plan)
 		MAYBE("part", struct reading, part, FIELD_VALUE, 0),
 		MAYBE("knobs", struct reading, knobs, FIELD_VALUE, 0),
 		MAYBE("recordings", struct reading, recordings, FIELD_VALUE, 0),
+		MAYBE("policers", struct reading, policers, FIELD_VALUE, 0),
 		IGNORE("asked_at"),
 		IGNORE("experiment"),
 		IGNORE("backend"),
@@ -547,6 +572,7 @@ void plan_read(const char *path, struct plan *plan)
 		NEED("ack_us", struct plan, trace_ack_us, FIELD_U32),
 		NEED("tick_us", struct plan, trace_tick_us, FIELD_U32),
 		MAYBE("departures", struct plan, trace_departures, FIELD_BOOL, false),
+		MAYBE("decisions", struct plan, trace_decisions, FIELD_BOOL, false),
 	};
 	const struct json *root = json_read_file(path, "reading the plan");
 
@@ -578,6 +604,8 @@ void plan_read(const char *path, struct plan *plan)
 	read_modules(plan, reading.modules);
 	if (reading.recordings)
 		read_recordings(plan, reading.recordings);
+	if (reading.policers)
+		read_policers(plan, reading.policers);
 	plan->flow_count = fields_expect(reading.flows, JSON_LIST)->count;
 	plan->flows = need_memory(plan->flow_count, sizeof(*plan->flows));
 	for (EACH(item, reading.flows))

@@ -127,6 +127,10 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 		writer_bool(writer, "in_bytes", qdisc->in_bytes);
 		writer_bool(writer, "orphan", qdisc->orphan);
 		writer_unsigned(writer, "seed", qdisc->seed);
+		if (qdisc->police_bps) {
+			writer_unsigned(writer, "police_bps", qdisc->police_bps);
+			writer_unsigned(writer, "police_burst_bytes", qdisc->police_burst_bytes);
+		}
 		break;
 	default: /* fifos have their limit alone */
 		break;
@@ -149,7 +153,7 @@ static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats)
 	writer_end(writer);
 }
 
-static void write_link(struct writer *writer, const struct lh_link_xstats *stats)
+static void write_link(struct writer *writer, const struct lh_link_xstats *stats, bool polices)
 {
 	writer_object(writer, "link");
 	writer_unsigned(writer, "losses", stats->losses);
@@ -161,6 +165,12 @@ static void write_link(struct writer *writer, const struct lh_link_xstats *stats
 	writer_unsigned(writer, "flying_packets", stats->flying_packets);
 	writer_unsigned(writer, "offered_bytes", stats->offered_bytes);
 	writer_unsigned(writer, "used_bytes", stats->used_bytes);
+	if (polices) {
+		writer_unsigned(writer, "passed_packets", stats->passed_packets);
+		writer_unsigned(writer, "passed_bytes", stats->passed_bytes);
+		writer_unsigned(writer, "policed_packets", stats->policed_packets);
+		writer_unsigned(writer, "policed_bytes", stats->policed_bytes);
+	}
 	writer_end(writer);
 }
 
@@ -177,6 +187,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 			const struct qdisc_reading *reading)
 {
 	const struct qdisc_counters *counters = &reading->counters;
+	bool polices = false;
 
 	writer_object(writer, NULL);
 	writer_text(writer, "kind", reading->kind);
@@ -191,6 +202,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 			continue;
 		qdisc_get_options(reading, &end->qdiscs[i], &read, &seed_honoured);
 		write_options(writer, &read, seed_honoured);
+		polices = read.police_bps;
 	}
 	writer_end(writer);
 	writer_unsigned(writer, "packets", counters->packets);
@@ -203,7 +215,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
 		write_dcf(writer, &reading->dcf);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_LINK)))
-		write_link(writer, &reading->link);
+		write_link(writer, &reading->link, polices);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
 		write_dualpi2(writer, &reading->dualpi2);
 	writer_end(writer);

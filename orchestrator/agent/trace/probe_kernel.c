@@ -65,6 +65,13 @@ static void start(const struct plan *plan, uint64_t epoch_ns)
 		command("link %u %s %x\n", link->id, link->end->dev, link->queue >> 16);
 		leave_node();
 	}
+	for (size_t i = 0; i < plan->policer_count; i++) {
+		const struct policer *policer = &plan->policers[i];
+
+		enter_node(policer->end->node);
+		command("police %u %s\n", policer->id, policer->end->dev);
+		leave_node();
+	}
 	snprintf(epoch, sizeof(epoch), "epoch %llu %llu\n", (unsigned long long)epoch_ns,
 		 (unsigned long long)(epoch_ns + plan->duration_us * NS_PER_US));
 	command("%s", epoch);
