@@ -25,7 +25,7 @@ from longhaul.laboratory.recording_sources import (
     open_recording,
     source_of,
 )
-from longhaul.orchestrator.plan.recorded_table import FOLDER
+from longhaul.orchestrator.plan.placed.recorded_table import FOLDER
 from longhaul.orchestrator.recorded_links.chunks import LARGEST_RATE_BPS, NS_PER_S, OPPORTUNITY_BYTES, Ints
 from longhaul.orchestrator.recorded_links.formats import LOSSES, MAHIMAHI, TABLE, format_of
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, content_hash

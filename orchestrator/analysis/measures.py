@@ -16,6 +16,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.cwnd import backoff, peak_s, regrowth_s, window_packets
 from longhaul.orchestrator.analysis.dual_queue import dual_links, measure_queues
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
+from longhaul.orchestrator.analysis.policing import all_drops, measure_policers
 from longhaul.orchestrator.analysis.programs import delivered_packets, lost_packets, shared_ports
 from longhaul.orchestrator.analysis.series import (
     Floats,
@@ -110,6 +111,9 @@ def _measured(run: Run, trace: Trace, fact_of: Mapping[int, Facts], window: Span
     }
     if found := list(totals(run, trace, fact_of, dict(enumerate(flows)), (window.begin_s, window.end_s))):
         numbers["totals"] = found
+    if run.policers:
+        policers = measure_policers(run, window.of(trace.decisions))
+        numbers |= {"policed": sum(policer["policed"] for policer in policers), "policers": policers}
     return numbers
 
 
@@ -145,7 +149,7 @@ def _flow(
     frame = float(frame_bytes(run, _risen(acks, "delivered"), _risen(acks, "acked_bytes")))
     # A trace with less than one record a round trip does not have the window at a loss.
     every_round_trip = run.trace.ack_us <= run.meaning.rtt_us
-    drops = _data_drops(run, flow, fact, span.of(trace.drops), shared)
+    drops = _data_drops(run, flow, fact, span.of(all_drops(trace)), shared)
     pdr = None if drops is None else delivered / (delivered + drops) if delivered + drops else 1.0
     return {
         "name": flow.name,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.raw_series import Span
+from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.system.errors import NotFound, nearest
@@ -23,6 +24,7 @@ from longhaul.orchestrator.trace.records import (
     EVENT_CONNECTED,
     EVENT_STOPPED,
     EVER,
+    POLICE_DROP,
     ColumnSource,
     SpanNs,
 )
@@ -33,7 +35,7 @@ KINDS: dict[str, str] = {
     "start": "a flow is connected, or sends its first packet",
     "stop": "a flow stops, or its last byte has arrived",
     "change": "the schedule changes the path or a flow",
-    "drop": "a packet is dropped by a queue, or lost by chance",
+    "drop": "a packet is dropped by a queue or a policer, or lost by chance",
     "reduction": "TCP reduces its window because of a mark (CWR)",
     "recovery": "TCP sends lost packets again",
     "timeout": "TCP has waited too long for an acknowledgement",
@@ -55,7 +57,7 @@ _OPEN = ("open", "has repaired its losses")
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """`of` is a flow or a link; None for a change of the schedule."""
+    """`of` is a flow, a link or the link of a policer; None for a change of the schedule."""
 
     t_s: float
     kind: str
@@ -116,6 +118,8 @@ def _groups(run: Run, source: ColumnSource, span: SpanNs, wanted: set[str]) -> I
         ports = {port: flow.name for flow in run.flows for port in (flow.port, flow.client_port) if port}
         for link in run.links:
             yield _drops(source, link, span, ports)
+        for policer in run.policers:
+            yield _policed(source, policer, span, ports)
 
 
 def _changes(run: Run, span: SpanNs) -> _Some:
@@ -158,16 +162,33 @@ def _states(source: ColumnSource, flow: Flow, span: SpanNs, wanted: set[str]) ->
     return _Some(acks["t_ns"][kept].astype(np.int64), describe)
 
 
+def _policed(source: ColumnSource, policer: Policer, span: SpanNs, ports: dict[int, str]) -> _Some:
+    decisions = source("decision", ["state", "source_port", "destination_port"], policer.id, span)
+    dropped = np.flatnonzero(decisions["state"] == POLICE_DROP)
+
+    def describe(at: int) -> Moment:
+        place = dropped[at]
+        packet = _packet_of(int(decisions["source_port"][place]), int(decisions["destination_port"][place]), ports)
+        text = f"{packet} is dropped by the policer ({policer.name})"
+        return Moment(int(decisions["t_ns"][place]) / 1e9, "drop", policer.name, text)
+
+    return _Some(decisions["t_ns"][dropped].astype(np.int64), describe)
+
+
+def _packet_of(here: int, there: int, ports: dict[int, str]) -> str:
+    """Whose packet has these ports."""
+    if there not in ports and here in ports:
+        return f"an acknowledgement of {ports[here]}"
+    flow = ports.get(there) or ports.get(here)
+    return f"a packet of {flow}" if flow else "a packet"
+
+
 def _drops(source: ColumnSource, link: Link, span: SpanNs, ports: dict[int, str]) -> _Some:
     names = ["state", "queue_packets", "source_port", "destination_port", "seq"]
     drops = source("drop", names, link.id, span)
 
     def describe(at: int) -> Moment:
-        there, here = int(drops["destination_port"][at]), int(drops["source_port"][at])
-        flow = ports.get(there) or ports.get(here)
-        packet = f"a packet of {flow}" if flow else "a packet"
-        if there not in ports and here in ports:
-            packet = f"an acknowledgement of {flow}"
+        packet = _packet_of(int(drops["source_port"][at]), int(drops["destination_port"][at]), ports)
         cause = (
             "is lost by chance"
             if drops["state"][at] == DROP_RANDOM

@@ -31,7 +31,7 @@ from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_le
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.plan.captures import CAPTURE_FILES
 from longhaul.orchestrator.plan.kernel_names import in_kernel_names
-from longhaul.orchestrator.plan.recorded_table import FOLDER, rows_file
+from longhaul.orchestrator.plan.placed.recorded_table import FOLDER, rows_file
 from longhaul.orchestrator.plan.run import Module, Progress, Run
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.system.built_kernels import checked_program, manifest_of

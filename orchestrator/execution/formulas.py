@@ -28,6 +28,8 @@ FORMULAS = (
     "analysis.fidelity.checks",
     "analysis.fidelity.queue_checks",
     "analysis.measures",
+    "analysis.policing",
+    "analysis.fidelity.policing",
     "analysis.programs",
     "analysis.fidelity.offered",
     "analysis.fidelity.replays",

@@ -23,16 +23,17 @@ from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules,
 from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, resolve_path
 from longhaul.orchestrator.plan.meaning import Meaning, Phase
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
+from longhaul.orchestrator.plan.placed.recorded_table import memory_of
 from longhaul.orchestrator.plan.placement import Placement, place_flows
 from longhaul.orchestrator.plan.qdisc_layout import Layout, lay_out
-from longhaul.orchestrator.plan.qdiscs import DUALPI2, ECT0, ECT1, LINK, QUEUE, RATE
-from longhaul.orchestrator.plan.recorded_table import memory_of
-from longhaul.orchestrator.plan.recordings import Offered, lay_out_recordings
+from longhaul.orchestrator.plan.qdiscs import DUALPI2, ECT0, ECT1
+from longhaul.orchestrator.plan.queues.followed import followed_links
+from longhaul.orchestrator.plan.queues.policers import followed_policers
+from longhaul.orchestrator.plan.recordings import lay_out_recordings
 from longhaul.orchestrator.plan.run import (
     FORMAT,
     Flow,
     FlowOptions,
-    Link,
     Node,
     OnOff,
     Run,
@@ -62,7 +63,7 @@ from longhaul.orchestrator.plan.traffic.streams import fields_of_stream
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
 from longhaul.orchestrator.spec.flow_parts import dscp_number
-from longhaul.orchestrator.spec.graph import Graph, Lane
+from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
@@ -83,8 +84,6 @@ _TICK_US = 10_000
 _UDP_HEADER_BYTES = 28
 # Parts of a run that the points of a sweep often have in common.
 _SHARED = ("window_us", "sysctls", "neighbours", "routes", "modules", "flows", "trace", "expect", "phases")
-# As many queues as the probe follows.
-MOST_FOLLOWED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +208,7 @@ def _compile(
         wires=network.wires,
         neighbours=network.neighbours,
         routes=network.routes,
-        links=_links(path, layout, network, offered),
+        links=followed_links(path, layout, network, offered),
         modules=(
             *loaded_modules(experiment, scheduled_controls(experiment)),
             *queue_modules(network.wires),
@@ -225,10 +224,12 @@ def _compile(
             departures=any(
                 qdisc.kind == DUALPI2 for wire in network.wires for end in wire.ends for qdisc in end.qdiscs
             ),
+            decisions=bool(layout.policers),
         ),
         expect=tuple(resolve(expected) for expected in experiment.expect),
         meaning=meaning,
         recordings=recordings,
+        policers=followed_policers(layout, network),
         phases=tuple(Phase(name, *map(parse_duration, written)) for name, written in experiment.phases.items()),
     )
 
@@ -338,33 +339,6 @@ def _nodes(network: Network, placement: Placement, pipe: Pipe, tcp_flows: int) -
 
 def _in_order(*changes: ScheduledChange) -> tuple[ScheduledChange, ...]:
     return tuple(sorted(changes, key=lambda change: change.at_us))
-
-
-def _links(path: Path, layout: Layout, network: Network, offered: Mapping[Lane, Offered]) -> tuple[Link, ...]:
-    """The queues that the trace follows: the bottlenecks' first, then those of other lanes with a rate that flows use."""
-    state = path.states[0]
-    backward = [(y, x) for x, y in path.bottlenecks]
-    known = dict.fromkeys(lane for lane in (*path.bottlenecks, *backward, *layout.rates) if lane in layout.rates)
-    single = {path.bottlenecks[0]: "bottleneck", backward[0]: "reverse"} if len(path.bottlenecks) == 1 else {}
-    links: list[Link] = []
-    for lane in list(known)[:MOST_FOLLOWED]:
-        numbers, place = state.lanes[lane], layout.rates[lane]
-        assert numbers.rate_bps is not None and numbers.buffer is not None
-        links.append(
-            Link(
-                len(links),
-                single.get(lane, "-".join(lane)),
-                place[0],
-                network.devices[place],
-                RATE if numbers.medium is not None or layout.devices[place][0][0].kind == LINK else QUEUE,
-                numbers.rate_bps,
-                numbers.impairment.delay_us,
-                numbers.buffer.packets,
-                numbers.buffer.size_bytes,
-                *offered.get(lane, Offered()),
-            )
-        )
-    return tuple(links)
 
 
 def _meaning(experiment: Experiment, placement: Placement, path: Path) -> Meaning:

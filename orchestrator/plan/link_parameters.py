@@ -19,6 +19,7 @@ from fractions import Fraction
 from longhaul.orchestrator.plan import recordings
 from longhaul.orchestrator.plan.placement import Journey, Placement
 from longhaul.orchestrator.plan.qdiscs import DUALPI2, FRAME_HEADER_BYTES, GAIN_STEPS, DualQueue, Impairment, share_2p32
+from longhaul.orchestrator.plan.queues.policers import Bucket, read_bucket
 from longhaul.orchestrator.plan.recordings import RecordedLane
 from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
@@ -67,6 +68,7 @@ class LaneState:
     dual: DualQueue | None = None
     medium: str | None = None
     recording: RecordedLane | None = None
+    police: Bucket | None = None
 
     def carriage(self) -> Carriage:
         """The values that a topology can have; a probability in as many digits as people write."""
@@ -231,6 +233,7 @@ class _Reading:
             dual=_dual_queue(self._duals.get(forward) or path.dualpi2 or DualPI2()) if queue == DUALPI2 else None,
             medium=there.medium,
             recording=recorded,
+            police=read_bucket(numbers.police, self._frame_bytes, subject),
         )
         reverse_us = recordings.delay_with(recorded_back, reverse_us)
         loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)

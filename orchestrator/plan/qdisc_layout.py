@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from longhaul.orchestrator.plan.link_parameters import Buffer, LaneState, Path, PathState
 from longhaul.orchestrator.plan.placement import Placement
 from longhaul.orchestrator.plan.qdiscs import COUNTS_BYTES, NETEM, Impairment, netem, plain_link, queue, tbf
+from longhaul.orchestrator.plan.queues.policers import police
 from longhaul.orchestrator.plan.recordings import RecordedLane
 from longhaul.orchestrator.plan.run import Qdisc
 from longhaul.orchestrator.plan.seeds import derive_seed
@@ -44,6 +45,8 @@ class Layout:
     rates: Mapping[Lane, Lane]
     # The lane of the wires at which each recording is replayed.
     replays: Mapping[Lane, Lane]
+    # The lane of the wires at which each policer is.
+    policers: Mapping[Lane, Lane]
 
     def through(self, lanes: Sequence[Lane]) -> list[Lane]:
         """Lanes of the graph as lanes of the wires."""
@@ -66,15 +69,22 @@ def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Lay
     hops: dict[Lane, tuple[Lane, ...]] = {}
     rates: dict[Lane, Lane] = {}
     replays: dict[Lane, Lane] = {}
+    policers: dict[Lane, Lane] = {}
     for link in graph.links:
         stage = names[staged[link] - 1] if link in staged else None
         wires += [link] if stage is None else [(link[0], stage), (stage, link[1])]
         for lane in (link, (link[1], link[0])):
             hops[lane] = (lane,) if stage is None else ((lane[0], stage), (stage, lane[1]))
-            last = hops[lane][-1] if graph.is_end(lane[0]) or _overtakes(work[lane]) else hops[lane][0]
+            apart = graph.is_end(lane[0]) or _overtakes(work[lane]) or _polices(work[lane])
+            last = hops[lane][-1] if apart else hops[lane][0]
             if lane in used and work[lane][0].rate_bps is not None:
                 rates[lane] = last
-            for place, part in zip((hops[lane][0], last), _parts(work[lane], lane), strict=True):
+            first, rest = _parts(work[lane], lane)
+            if _polices(work[lane]):
+                _check_policed(lane, work[lane], channels)
+                policers[lane] = hops[lane][0]
+                devices[hops[lane][0]] = police([state.police for state in work[lane]], "-".join(lane))
+            for place, part in ((hops[lane][0], first), (last, rest)):
                 qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed, channels.get(lane))
                 recorded = part[0].recording
                 joined = _joined_in_one(qdiscs) if single or recorded else None
@@ -83,7 +93,17 @@ def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Lay
                     replays[lane] = place
                 if qdiscs[0]:
                     devices[place] = joined or qdiscs
-    return Layout(tuple(names), tuple(wires), devices, hops, rates, replays)
+    return Layout(tuple(names), tuple(wires), devices, hops, rates, replays, policers)
+
+
+def _check_policed(lane: Lane, states: States, channels: Mapping[Lane, int]) -> None:
+    name = f"links.{'-'.join(lane)}.police"
+    if _overtakes(states):
+        what = "the packets of a policed link cannot overtake each other"
+        raise PlanError("compiling", name, what, "leave reorder out, or give another link the policer")
+    if lane in channels:
+        what = "the link is a shared 802.11 channel, whose transmitter is its only queue"
+        raise PlanError("compiling", name, what, "give the policer to a wired link")
 
 
 def _check_replay(recorded: RecordedLane, joined: Sequence[tuple[Qdisc, ...]] | None) -> None:
@@ -131,7 +151,12 @@ def _move_on(work: dict[Lane, list[LaneState]], placement: Placement, bottleneck
         ends = placement.graph.is_end(lane[0])
         if all(state.impairment.nothing for state in work[lane]) or not (ends or lane in backward):
             continue
-        if (ends and _has_rate(work[lane])) or _overtakes(work[lane]) or work[lane][0].recording:
+        if (
+            (ends and _has_rate(work[lane]))
+            or _overtakes(work[lane])
+            or work[lane][0].recording
+            or _polices(work[lane])
+        ):
             continue
         targets = [target for target in after[lane] if target is not None]
         if len(targets) == len(after[lane]) and all(
@@ -146,6 +171,10 @@ def _has_rate(states: States) -> bool:
     return any(state.rate_bps is not None for state in states)
 
 
+def _polices(states: States) -> bool:
+    return any(state.police for state in states)
+
+
 def _overtakes(states: States) -> bool:
     """Packets that overtake in netem leave its device at once, past the rate and the queue below it: so not there."""
     return _has_rate(states) and any(state.impairment.reorder_2p32 for state in states)
@@ -155,6 +184,7 @@ def _delays_only(states: States) -> bool:
     return (
         not _has_rate(states)
         and not states[0].recording
+        and not _polices(states)
         and all(replace(state.impairment, delay_us=0).nothing for state in states)
     )
 
@@ -200,7 +230,8 @@ def _links_to_stage(graph: Graph, work: Mapping[Lane, States]) -> list[Lane]:
             if graph.is_end(lane[0]) and _overtakes(work[lane]):
                 what = f"{lane[0]} is an end host, whose packets cannot both overtake and keep to a rate"
                 raise PlanError("compiling", f"links.{'-'.join(lane)}.reorder", what, "put a switch between them")
-            if ((graph.is_end(lane[0]) and busy) or _overtakes(work[lane])) and link not in staged:
+            apart = (graph.is_end(lane[0]) and busy) or _overtakes(work[lane]) or _polices(work[lane])
+            if apart and link not in staged:
                 staged.append(link)
     return staged
 

@@ -5,16 +5,15 @@
     root lh_dcf 2:                              a transmitter of a shared 802.11 channel, below a netem too: rate and queue in one
     root lh_link 2:                             the first two of these in one, for a plain link in virtual time
 
-The handles are the same for every device, so that a scheduled change finds its qdisc. `tc_command` is the same as
-a command of tc, for readers.
+The handles are the same for every device, so that a scheduled change finds its qdisc. queues/tc_words.py has them as
+commands of tc, for readers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 from longhaul.orchestrator.plan.run import Option, Qdisc
 
@@ -36,8 +35,8 @@ DELAY_LINE_PACKETS = 10_000_000
 _BURST_SLACK_BYTES = 86
 
 # RED's smoothing is tuned for this packet size (iproute2's usual avpkt), and its arithmetic is 32 bits wide.
-_RED_AVERAGE_PACKET_BYTES = 1000
-_RED_PROBABILITY = 0.02
+RED_AVERAGE_PACKET_BYTES = 1000
+RED_PROBABILITY = 0.02
 _RED_WORD_BITS = 32
 
 
@@ -238,9 +237,9 @@ LEAST_FRAME_MEMORY_BYTES = 690
 
 def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Option]:
     """RED with thresholds at a twelfth and a quarter of the buffer, as tc sets them when only the limit is given."""
-    highest = max(limit_bytes // 4, 3 * _RED_AVERAGE_PACKET_BYTES)
+    highest = max(limit_bytes // 4, 3 * RED_AVERAGE_PACKET_BYTES)
     lowest = highest // 3
-    burst = (2 * lowest + highest) // (3 * _RED_AVERAGE_PACKET_BYTES)
+    burst = (2 * lowest + highest) // (3 * RED_AVERAGE_PACKET_BYTES)
     # The kernel refuses averages that do not fit its word: a large buffer is smoothed less.
     wlog = min(_red_wlog(lowest, burst), _RED_WORD_BITS - 1 - highest.bit_length())
     scell_log, stab = _red_idle(wlog, rate_bps)
@@ -252,7 +251,7 @@ def red_options(limit_bytes: int, rate_bps: int, *, ecn: bool) -> dict[str, Opti
         "plog": _red_plog(highest - lowest),
         "scell_log": scell_log,
         "stab": stab,
-        "max_p_2p32": share_2p32(_RED_PROBABILITY),
+        "max_p_2p32": share_2p32(RED_PROBABILITY),
         "ecn": ecn,
     }
 
@@ -268,21 +267,19 @@ def step_options(limit_bytes: int, threshold_bytes: int, *, ecn: bool) -> dict[s
         "scell_log": 0,
         # The average after any time without a queue: nothing.
         "stab": (_RED_WORD_BITS - 1,) * 256,
-        "max_p_2p32": share_2p32(_RED_PROBABILITY),
+        "max_p_2p32": share_2p32(RED_PROBABILITY),
         "ecn": ecn,
     }
 
 
 def _red_plog(span_bytes: int) -> int:
     """-log2(probability / span), rounded down to the kernel's step."""
-    return next(
-        (log for log in range(_RED_WORD_BITS) if _RED_PROBABILITY / span_bytes * 2**log > 1), _RED_WORD_BITS - 1
-    )
+    return next((log for log in range(_RED_WORD_BITS) if RED_PROBABILITY / span_bytes * 2**log > 1), _RED_WORD_BITS - 1)
 
 
 def _red_wlog(lowest_bytes: int, burst_packets: int) -> int:
     """The smallest weight 2^-w of a new sample with which a burst from empty does not reach the lower threshold."""
-    room = burst_packets + 1 - lowest_bytes / _RED_AVERAGE_PACKET_BYTES
+    room = burst_packets + 1 - lowest_bytes / RED_AVERAGE_PACKET_BYTES
     for wlog in range(1, _RED_WORD_BITS):
         weight = 2.0**-wlog
         if room <= (1 - (1 - weight) ** burst_packets) / weight:
@@ -292,108 +289,9 @@ def _red_wlog(lowest_bytes: int, burst_packets: int) -> int:
 
 def _red_idle(wlog: int, rate_bps: int) -> tuple[int, tuple[int, ...]]:
     """How the average decays while the queue is empty: a table of shifts over the idle time in the kernel's microseconds."""
-    packet_us = _RED_AVERAGE_PACKET_BYTES * 8 * 1e6 / rate_bps
+    packet_us = RED_AVERAGE_PACKET_BYTES * 8 * 1e6 / rate_bps
     shift_per_us = -math.log(1 - 2.0**-wlog) / packet_us
     longest_us = 31 / shift_per_us
     scell_log = next(log for log in range(_RED_WORD_BITS) if longest_us / 2**log < 512)
     inner = (min(int((cell << scell_log) * shift_per_us), 31) for cell in range(1, 255))
     return scell_log, (0, *inner, 31)
-
-
-def tc_command(dev: str, qdisc: Qdisc) -> str:
-    """The tc command for this qdisc."""
-    options = qdisc.options
-    words = [
-        f"tc qdisc add dev {dev}",
-        "root" if qdisc.parent == "root" else f"parent {qdisc.parent}",
-        f"handle {qdisc.handle} {qdisc.kind}",
-    ]
-    match qdisc.kind:
-        case "netem":
-            words += _netem_words(options)
-        case "tbf":
-            words.append(f"rate {options['rate_bps']}bit burst {options['burst_bytes']} limit {options['limit']}")
-        case "red":
-            words.append(
-                f"limit {options['limit']} min {options['min']} max {options['max']} avpkt {_RED_AVERAGE_PACKET_BYTES} probability {_RED_PROBABILITY}"
-            )
-        case "cake":
-            words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
-        case "dualpi2":
-            words.append(_dualpi2_words(options))
-        case "clsact":
-            return (
-                f"tc qdisc add dev {dev} clsact; tc filter add dev {dev} egress protocol ip u32 match ip dsfield 0x02 0x03 "
-                "action pedit munge ip dsfield set 0x01 retain 0x03 pipe action csum ip4h"
-            )
-        case "lh_dcf":
-            return f"{' '.join(words)} (not a tc command: {_dcf_words(options)})"
-        case "lh_link":
-            return f"{' '.join(words)} (not a tc command: {_link_words(options)})"
-        case _:
-            words += [
-                f"{_TC_WORDS.get(name, name)} {value}{'us' if name.endswith('_us') else ''}"
-                for name, value in options.items()
-                if name != "ecn"
-            ]
-    if options.get("ecn"):
-        words.append("ecn")
-    return " ".join(words)
-
-
-_TC_WORDS = {"target_us": "target", "interval_us": "interval", "tupdate_us": "tupdate"}
-
-
-def _dualpi2_words(options: Mapping[str, Option]) -> str:
-    alpha, beta = options["alpha"], options["beta"]
-    assert isinstance(alpha, int) and isinstance(beta, int)
-    return (
-        f"limit {options['limit']} memlimit {options['memory_bytes']} target {options['target_us']}us tupdate {options['tupdate_us']}us "
-        f"alpha {alpha / GAIN_STEPS:.6f} beta {beta / GAIN_STEPS:.6f} "
-        f"step_thresh {options['step']}{'pkt' if options['step_in_packets'] else 'us'} coupling_factor {options['coupling']} "
-        f"classic_protection {options['classic_percent']}% {'drop_on_overload' if options['drop_overload'] else 'overflow'} "
-        f"{'drop_enqueue' if options['drop_early'] else 'drop_dequeue'}"
-    )
-
-
-def _dcf_words(options: Mapping[str, Option]) -> str:
-    return (
-        f"a transmitter of the 802.11 channel {options['medium']}, {options['rate_bps']}bit, basic {options['basic_rate_bps']}bit, "
-        f"{'with' if options['rts'] else 'without'} RTS, limit {options['limit']}, {options['overhead_bytes']} bytes around a packet, "
-        f"seed {options['seed']}"
-    )
-
-
-def _link_words(options: object) -> str:
-    assert isinstance(options, dict)
-    line = f"{options['rate_bps']}bit, burst {options['burst_bytes']}, limit {options['limit']} {'bytes' if options['in_bytes'] else 'packets'}"
-    parts = [*_delay_words(options), *([line] if options["rate_bps"] else []), *_loss_words(options)]
-    return f"{', '.join(parts)}, seed {options['seed']}"
-
-
-def _delay_words(options: dict[str, Any]) -> list[str]:
-    if not options["delay_ns"] and not options["jitter_ns"]:
-        return []
-    jitter = f" {options['jitter_ns'] // 1000}us" if options["jitter_ns"] else ""
-    return [f"delay {options['delay_ns'] // 1000}us{jitter}"]
-
-
-def _loss_words(options: dict[str, Any]) -> list[str]:
-    if options["gemodel_2p32"]:
-        p, r, h, k = (part / 2**32 * 100 for part in options["gemodel_2p32"])
-        return [f"loss gemodel {p:g}% {r:g}% {100 - h:g}% {k:g}%"]
-    return [f"loss {options['loss_2p32'] / 2**32 * 100:g}%"] if options["loss_2p32"] else []
-
-
-def _netem_words(options: object) -> list[str]:
-    assert isinstance(options, dict)
-    words = [f"limit {options['limit']}", *_delay_words(options)]
-    if options["keep_order"]:
-        words.append("rate 80tbit")
-    words += _loss_words(options)
-    words += [
-        f"{name} {options[f'{name}_2p32'] / 2**32 * 100:g}%"
-        for name in ("duplicate", "corrupt", "reorder")
-        if options[f"{name}_2p32"]
-    ]
-    return [*words, f"seed {options['seed']}"]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from longhaul.orchestrator.plan.placed.recorded_table import FOLDER, RecordedTable
 from longhaul.orchestrator.plan.qdiscs import FRAME_HEADER_BYTES, Impairment
-from longhaul.orchestrator.plan.recorded_table import FOLDER, RecordedTable
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.recorded_links.formats import COLUMNS, LOSSES, TABLE, format_of
 from longhaul.orchestrator.spec.fields import DRAWN

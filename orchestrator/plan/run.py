@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longhaul.orchestrator.plan.meaning import Group, Meaning, Phase, Programs, Script
-from longhaul.orchestrator.plan.recorded_table import RecordedTable, offered_rates
+from longhaul.orchestrator.plan.placed.policer import Policer
+from longhaul.orchestrator.plan.placed.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
@@ -229,11 +230,12 @@ ScheduledChange = DeviceChange | ModuleChange | FlowChange
 
 @dataclass(frozen=True, slots=True)
 class TraceOptions:
-    """`ack_us` 0 records every ACK; `departures` each packet that leaves a link with two queues."""
+    """`ack_us` 0 records every ACK; `departures` each packet that leaves a link with two queues, `decisions` each that comes to a policer."""
 
     ack_us: int
     tick_us: int
     departures: bool = field(default=False, metadata=SELDOM)
+    decisions: bool = field(default=False, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +326,7 @@ class Run:
     capture: Module | None = field(default=None, metadata=SELDOM)
     script: Script | None = field(default=None, metadata=SELDOM)
     recordings: tuple[RecordedTable, ...] = field(default=(), metadata=SELDOM)
+    policers: tuple[Policer, ...] = field(default=(), metadata=SELDOM)
 
     @property
     def title(self) -> str:

@@ -143,6 +143,15 @@ class TotalNumbers(TypedDict):
     completion_s: float | None
 
 
+class PolicerNumbers(TypedDict):
+    """A policer by the name of its link: the packets that passed it and that it dropped, and the bytes of those that passed."""
+
+    name: str
+    passed: int
+    passed_bytes: int
+    policed: int
+
+
 class _AnyPartNumbers(TypedDict):
     from_s: float
     to_s: float
@@ -155,9 +164,11 @@ class _AnyPartNumbers(TypedDict):
 
 class PartNumbers(_AnyPartNumbers, total=False):
     """The measures of a part of the run: of the window, and of each phase. `path` is the first of the links; `totals` only where flows
-    belong together."""
+    belong together; `policed`, the packets that policers dropped, and the policers, only where there is one."""
 
     totals: list[TotalNumbers]
+    policed: int
+    policers: list[PolicerNumbers]
 
 
 class CompletionTimes(TypedDict):
@@ -171,7 +182,8 @@ class CompletionTimes(TypedDict):
 
 
 class RunNumbers(TypedDict, total=False):
-    """All measures of a run; `phases` only if the experiment has phases, `totals` only where flows belong together."""
+    """All measures of a run; `phases` only if the experiment has phases, `totals` only where flows belong together, `policers` only if a
+    link has one."""
 
     from_s: float
     to_s: float
@@ -181,6 +193,8 @@ class RunNumbers(TypedDict, total=False):
     links: list[LinkNumbers]
     jain: float | None
     goodput_total: float
+    policed: int
+    policers: list[PolicerNumbers]
     convergence_s: float | None
     recovery_ratio: float | None
     fct_mean: float | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from longhaul.orchestrator.plan.queues.policers import refuse_in_real_time
 from longhaul.orchestrator.plan.run import (
     DeviceChange,
     End,
@@ -153,7 +154,10 @@ def set_in(run: Run, venue: Venue) -> Run:
         raise PlanError("placing on hosts", "path.recording", what, "use the sandbox or Mininet")
     if run.where == "host":
         run = _on_a_shared_kernel(run)
-    return _in_real_time(run) if run.clock == "real" else run
+    if run.clock == "real":
+        refuse_in_real_time(run)
+        return _in_real_time(run)
+    return run
 
 
 def _on_a_shared_kernel(run: Run) -> Run:

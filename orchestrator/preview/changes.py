@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from longhaul.orchestrator.plan.queues.policers import BPS, BURST, is_policer
 from longhaul.orchestrator.plan.run import DeviceChange, Option, Run
 from longhaul.orchestrator.preview.describe import change_text
-from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
+from longhaul.orchestrator.system.units import format_duration, format_rate, format_share, format_size
 
 # The options of a qdisc that a mark shows.
 _SHOWN: dict[str, Callable[[Option], str]] = {
@@ -18,6 +19,8 @@ _SHOWN: dict[str, Callable[[Option], str]] = {
     "delay_ns": lambda value: f"delay {format_duration(_whole(value) // 1000)}",
     "loss_2p32": lambda value: f"loss {format_share(round(_whole(value) / 2**32, 9))}",
     "gemodel_2p32": lambda value: "losses in bursts" if value else "no losses in bursts",
+    BPS: lambda value: f"policed to {format_rate(_whole(value))}",
+    BURST: lambda value: f"bursts of {format_size(_whole(value))} pass the policer",
 }
 
 
@@ -46,7 +49,8 @@ def run_marks(run: Run) -> list[Mark]:
             continue
         if change.mtu is not None and (text := f"MTU {change.mtu}") not in lines:
             lines.append(text)
-        side = "" if (change.node, change.dev) in bottleneck else "reverse "
+        forward = (change.node, change.dev) in bottleneck or any(map(is_policer, change.qdiscs))
+        side = "" if forward else "reverse "
         if run.script is not None:
             # Any of its links may be the one that matters.
             side = f"{change.dev}: "

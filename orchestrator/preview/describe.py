@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from longhaul.orchestrator.plan.cost import data_packets, memory_estimate_mb, packets_per_second, wall_estimate_s
 from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.kernel_names import replaced
-from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, DELAYS, LINK, counts_bytes, has_rate, tc_command
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DCF, DELAYS, LINK, counts_bytes, has_rate
+from longhaul.orchestrator.plan.queues.policers import is_policer, policer_text
+from longhaul.orchestrator.plan.queues.tc_words import tc_command
 from longhaul.orchestrator.plan.run import (
     DeviceChange,
     End,
@@ -127,7 +129,8 @@ def _picture(run: Run) -> Iterator[str]:
 
 def _device_picture(end: End) -> str:
     """The work of a device's qdiscs, in the order in which a packet meets them; empty without qdiscs."""
-    parts = [_delay_text(qdisc) for qdisc in end.qdiscs if qdisc.kind in DELAYS]
+    parts = [policer_text(qdisc) for qdisc in end.qdiscs if is_policer(qdisc)]
+    parts += [_delay_text(qdisc) for qdisc in end.qdiscs if qdisc.kind in DELAYS and not is_policer(qdisc)]
     parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if has_rate(qdisc)]
     parts += [
         f"802.11 channel {_number(qdisc, 'medium')} at {format_rate(_number(qdisc, 'rate_bps'))}"

@@ -47,7 +47,12 @@ def file_of(kept: Path, derived: Path, name: str) -> Path:
     source = kept / SOURCES[name]
     check_file(kept, source.name)
     if source.name in FILE_NAMES.values() and source.name not in ALWAYS_KEPT and not source.is_file():
-        raise NotFound("reading", name, "the run has no such records", "they are of links with queue: dualpi2")
+        raise NotFound(
+            "reading",
+            name,
+            "the run has no such records",
+            "they are of links with queue: dualpi2, and of links with a policer",
+        )
     if source.name == name:
         return source
     target = derived / name

@@ -22,6 +22,7 @@ PARTS: tuple[tuple[str, type[path_model.Part]], ...] = (
     ("path", path_model.Path),
     ("path.one_way", path_model.OneWay),
     ("path.burst", path_model.Burst),
+    ("path.police", path_model.Police),
     ("path.dualpi2", path_model.DualPI2),
     ("links", path_model.Link),
     ("flows", model.Flow),

@@ -333,6 +333,7 @@ OneWayTime = Annotated[
 Size = Annotated[
     str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15), _schema("size", "2 GB", "64 KB")
 ]
+BucketSize = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**9), _schema("size", "100 KB")]
 Share = Annotated[str | float, BeforeValidator(_share), _schema("share", "1e-5", "0.1 %", kind=["number", "string"])]
 Switch = Annotated[bool, BeforeValidator(_switch), WithJsonSchema({"enum": ["on", "off"], "x-quantity": "switch"})]
 Ecn = Annotated[

@@ -284,6 +284,14 @@ _ROWS = (
         "bytes that the receivers' applications of all flows got in the window while their flows were active / time in the window",
     ),
     Measure(
+        "policed",
+        "run",
+        "number",
+        LESS,
+        "policed",
+        "packets that policers dropped, which no queue counts; without a policer there is no value",
+    ),
+    Measure(
         "convergence_s",
         "run",
         "seconds",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longhaul.orchestrator.recorded_links.formats import FORMATS, MODELS
 from longhaul.orchestrator.spec.fields import (
+    BucketSize,
     BufferSize,
     Duration,
     Ecn,
@@ -64,6 +65,15 @@ class Burst(Part):
     bad: Share = Field(1.0, description="loss in the bad state")
 
 
+class Police(Part):
+    """A policer: a token bucket in front of the link; a frame that finds enough tokens passes at once, any other is dropped."""
+
+    rate: LineRate = Field(
+        description="rate at which the bucket fills; frames count with their 14 bytes of Ethernet header"
+    )
+    burst: BucketSize = Field(description="what the bucket holds: this much passes at once after a pause")
+
+
 class Recording(Part):
     """A recorded link: what it could carry, its delay and its losses at every instant, from a file or a model."""
 
@@ -110,6 +120,10 @@ class LinkNumbers(Part):
     loss: Share | None = Field(None, description="random loss a packet, forward, in front of the queue")
     reverse_loss: Share | None = Field(None, description="random loss a packet, of the acknowledgements")
     burst: Burst | None = Field(None, description="instead of loss: losses in bursts")
+    police: Police | None = Field(
+        None,
+        description="policer in front of everything else of the link, forward: what exceeds its rate and burst is dropped at once, without a queue",
+    )
     jitter: Jitter | None = Field(
         None,
         description="forward delay varies by up to this, uniformly, in both directions; order is kept unless reorder is given",

@@ -7,6 +7,7 @@ is refused. `TraceTail` reads the end of a growing file.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -89,14 +90,17 @@ _FIELDS: dict[str, tuple[int, list[tuple[str, str, int]]]] = {
             ("wait_ns", "u8", 24),
         ],
     ),
+    "decision": (8, [("length", "u4", 12), ("source_port", "u2", 16), ("destination_port", "u2", 18)]),
 }
-# Kinds that only some traces have, and whose header names them only then: of links with two queues.
-SELDOM_KINDS = ("departure",)
+# Kinds that only some traces have, and whose header names them only then: of links with two queues, and of policers.
+SELDOM_KINDS = ("departure", "decision")
 
 DROP_QUEUE, DROP_RANDOM = 1, 2
 # A departure's state: the queue of dualpi2 that the packet waited in. The ECN field of a marked packet.
 QUEUE_CLASSIC, QUEUE_L4S = 1, 2
 ECN_MARKED = 3
+# A decision's state: what a policer did with the packet.
+POLICE_PASS, POLICE_DROP = 1, 2
 # An ACK's state from this on: TCP reduces its window (CWR), is in recovery, or in loss.
 STATE_RECOVERING = 2
 EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
@@ -130,6 +134,7 @@ class Trace:
     events: Records
     states: Records
     departures: Records
+    decisions: Records
 
     def kinds(self) -> dict[str, Records]:
         """The arrays by the name of their kind."""
@@ -141,6 +146,7 @@ class Trace:
             "event": self.events,
             "state": self.states,
             "departure": self.departures,
+            "decision": self.decisions,
         }
 
     def columns(self, kind: str, names: Sequence[str], about: int, span_ns: SpanNs = EVER) -> Columns:
@@ -152,14 +158,15 @@ class Trace:
         return {name: records[name][chosen] for name in ("t_ns", *names)}
 
 
-def trace_header(*, departures: bool = False) -> bytes:
+def trace_header(*, departures: bool = False, decisions: bool = False) -> bytes:
     """The header that this reader expects, as the probe writes it; with the kinds that only some traces have."""
+    absent = {name for name, asked in zip(SELDOM_KINDS, (departures, decisions), strict=True) if not asked}
     kinds = ", ".join(
         f'"{number}": {{"name": "{name}", "fields": ['
         + ", ".join(f'["{field}", "{kind}", {offset}]' for field, kind, offset in _COMMON + fields)
         + "]}"
         for name, (number, fields) in _FIELDS.items()
-        if departures or name not in SELDOM_KINDS
+        if name not in absent
     )
     text = f'{{"magic": "{MAGIC}", "record_bytes": {RECORD_BYTES}, "byte_order": "little", "kinds": {{{kinds}}}}}'
     return (text.ljust(HEADER_BYTES - 1) + "\n").encode()
@@ -167,7 +174,10 @@ def trace_header(*, departures: bool = False) -> bytes:
 
 def is_header(header: bytes) -> bool:
     """Whether a file that begins so is a trace of this version."""
-    return header in (trace_header(), trace_header(departures=True))
+    return any(
+        header == trace_header(departures=departures, decisions=decisions)
+        for departures, decisions in itertools.product((False, True), repeat=2)
+    )
 
 
 def read_trace(path: Path) -> Trace:

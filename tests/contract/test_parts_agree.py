@@ -20,11 +20,11 @@ from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.execution.formulas import FORMULAS
 from longhaul.orchestrator.kernels.build import known_kernels
 from longhaul.orchestrator.kernels.release_lock import fragments_for, patches_for
-from longhaul.orchestrator.plan import compile as plan
 from longhaul.orchestrator.plan import wifi_airtime
 from longhaul.orchestrator.plan.captures import _LEAST_EPOCH_S, _MOST_DEVICES, _WIRES_A_SECOND, CAPTURE_FILES
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.qdiscs import marks
+from longhaul.orchestrator.plan.queues import followed, policers
 from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.spec import rules
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
@@ -181,7 +181,7 @@ def test_formulas_are_all_that_judging_calls() -> None:
 def test_the_probe_follows_all_flows_and_links_of_a_plan() -> None:
     most = dict(re.findall(r"^#define LH_MAX_(\w+) (\d+)", (KMOD / "lh_trace.c").read_text(), re.MULTILINE))
     assert int(most["FLOWS"]) == rules.MOST_FLOWS
-    assert int(most["LINKS"]) == plan.MOST_FOLLOWED
+    assert int(most["LINKS"]) == followed.MOST_FOLLOWED == policers.MOST_POLICERS
 
 
 def test_aggregates_are_the_same_everywhere() -> None:

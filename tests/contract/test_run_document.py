@@ -53,9 +53,9 @@ from tests.support.folders import REPOSITORY
 from tests.support.recordings import RUNS, recorded
 
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
-# Numbers of runs with phases, and with flows that belong together.
-_SELDOM = {"phases", "totals"}
-MEASURED = ("lossy_pair", "real_clock", "two_queues")
+# Numbers of runs with phases, with flows that belong together, and with policers.
+_SELDOM = {"phases", "totals", "policed", "policers"}
+MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed")
 
 
 class Recordings:
@@ -118,6 +118,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         streams = tuple(replace(flow, bytes=10**12, group=Group("pair", len(run.flows))) for flow in run.flows)
         keys.append(kept("lossy_pair", store, flows=streams, phases=(Phase("early", 0, 1_000_000),)))
         keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store, parts=Parts(2))]
+        early = Phase("early", 0, 1_000_000)
+        keys += [kept("policed", store), kept("policed", store, phases=(early,))]
         note(store, keys[0], exported("lossy_pair", 1_795_305_560_000).outcome())
         lost = exported("lossy_pair", None)
         lost.tally.why = "there is no room"

@@ -16,6 +16,7 @@ CHECKS: Mapping[str, str] = {
     "no frame above the MTU": "the largest frame that the bottleneck sent or dropped; segmentation offloads read back as off on every device; no more segments sent than frames",
     "bottleneck rate": "on each followed link, over the longest stretch with a queue: never more than 0.2 % and one nanosecond per packet above the configured rate; nor as far below it, if at each tick more bytes waited than the line sends in one tick",
     "recorded line": "on a recorded link: the kernel's line could carry exactly the bytes of the recording; in each interval of 10 ms or more no more left than it could carry, and no less while packets waited, to one frame",
+    "policer": "on a policed link: each packet that came passed or was dropped as a token bucket of the policer's rate and burst decides, computed again from the packets in the trace; and the kernel counted as many packets and bytes of both",
     "base RTT": "no round trip is below the path's; nor above it, for a connection that met no queue at its start; tolerance max(0.1 %, 20 us), plus two frames for the upper side",
     "air time": "on a shared 802.11 channel: its exchanges equal its transmitters' frames, its busy time equals their exchanges and collisions, and these equal the values computed from their packets and bytes (docs/wireless.md)",
     "queue limit": "never more waiting than the buffer holds, in packets or bytes; with CAKE, in memory (docs/fidelity.md)",

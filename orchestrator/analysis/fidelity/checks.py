@@ -18,6 +18,7 @@ from longhaul.orchestrator.analysis.fidelity.dscp import judge_dscp
 from longhaul.orchestrator.analysis.fidelity.host_fidelity import judge_hosts
 from longhaul.orchestrator.analysis.fidelity.l4s import judge_l4s
 from longhaul.orchestrator.analysis.fidelity.offered import judge_windows
+from longhaul.orchestrator.analysis.fidelity.policing import judge_policers
 from longhaul.orchestrator.analysis.fidelity.programs import judge_programs, judge_script
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.replays import judge_replays
@@ -82,6 +83,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *(Check(*verdict) for verdict in judge_devices(run, trace, facts)),
         *_links(run, trace),
         *(Check("recorded line", ok, text) for ok, text in judge_replays(run, trace, facts)),
+        *(Check("policer", ok, text) for ok, text in judge_policers(run, trace, facts)),
         *_base_rtt(run, trace, facts),
         *(Check("air time", ok, text) for ok, text in judge_media(run, facts)),
         *(Check("window", ok, text) for ok, text in judge_windows(run, trace, facts)),

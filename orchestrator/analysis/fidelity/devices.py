@@ -12,6 +12,7 @@ from typing import Any
 
 from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.qdiscs import DCF, LINK, has_rate
+from longhaul.orchestrator.plan.queues.policers import is_policer
 from longhaul.orchestrator.plan.run import DeviceChange, End, Option, Qdisc, Run
 from longhaul.orchestrator.trace.records import Trace
 
@@ -208,7 +209,8 @@ def _drops_elsewhere(run: Run, facts: Facts, corrupted: float) -> Verdict:
         ):
             wrong.append(f"{place}: {lost} in its queue")
         links = [qdisc for qdisc in device["qdiscs"] if qdisc["kind"] == LINK]
-        if lost := sum(one["drops"] - one["link"]["losses"] - one["link"]["refused"] for one in links):
+        explained = ("losses", "refused", "policed_packets")
+        if lost := sum(one["drops"] - sum(one["link"].get(name, 0) for name in explained) for one in links):
             wrong.append(f"{place}: {lost} for which its queue had no memory")
     for node in facts["nodes_snmp"]:
         for what in ("ip_discards", "ip_no_routes"):
@@ -227,5 +229,6 @@ def _may_drop(qdisc: Qdisc) -> bool:
     return (
         qdisc.kind == DCF
         or has_rate(qdisc)
+        or is_policer(qdisc)
         or bool(qdisc.options.get("loss_2p32") or qdisc.options.get("gemodel_2p32"))
     )

@@ -29,6 +29,7 @@ _KINDS = {
     "event": "changes during the run",
     "state": "what modules report of their state",
     "departure": "packets that left a queue of an L4S link",
+    "decision": "packets that came to a policer, whose number is the id: state 1 passed, 2 was dropped",
 }
 
 
@@ -52,6 +53,6 @@ def table_rows() -> list[dict[str, str]]:
 
 
 def _record_columns(kind: str) -> list[str]:
-    about = {"ack": "flow", "flow": "flow", "state": "flow", "event": "id"}.get(kind, "link")
+    about = {"ack": "flow", "flow": "flow", "state": "flow", "event": "id", "decision": "id"}.get(kind, "link")
     fields = [name for name in TRACE_KINDS[kind].names or () if name not in ("t_ns", "kind", "id")]
     return ["run", "t_s", "t_ns", about, *fields]

@@ -162,6 +162,8 @@ def try_cut(run: Run, parts: int) -> Cut | str:
         return "a flow with a command has both its programs in one guest"
     if run.recordings:
         return "a recorded link is replayed in the guest of all hosts"
+    if run.policers:
+        return "a policer decides in the order in which the packets of all hosts come"
     lanes = _Lanes(run)
     hosts = [name for name in lanes.senders if lanes.may_leave(name)]
     if tied := [node.name for node in run.nodes if node.kernel and node.name not in hosts]:

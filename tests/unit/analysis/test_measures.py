@@ -246,8 +246,9 @@ def test_a_run_kept_before_a_measure_existed_has_no_value_of_it() -> None:
 
 def test_every_measure_is_at_the_place_of_its_row() -> None:
     document: Any = summarise(*recorded("lossy_pair"))
-    # Only a link with dualpi2 has the measures of two queues.
+    # Only a link with dualpi2 has the measures of two queues, only one with a policer packets that it dropped.
     document["path"]["dual"] = summarise(*recorded("two_queues"))["path"]["dual"]
+    document |= {"policed": summarise(*recorded("policed"))["policed"]}
     parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
     parts["either"] = parts["flow"] + parts["path"]
     # A flow without a window, such as UDP, has null in place of its numbers.

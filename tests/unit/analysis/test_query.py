@@ -140,7 +140,7 @@ MISTAKES = [
     ("SELECT sed FROM runs", "at character 8 (`sed FROM runs`): Referenced column"),
     ("SELECT run,\n  sed FROM runs", "at line 2, character 3 (`sed FROM runs`): Referenced column"),
     ("SELECT 'é', sed FROM runs", "at character 13 (`sed FROM runs`)"),
-    ("SELECT 1 FROM rusn", "at character 15 (`rusn`): there is no table rusn; known: acks, departures, drops, events, flows, links, measures, points, results, runs, states, sweeps, nearest: runs"),
+    ("SELECT 1 FROM rusn", "at character 15 (`rusn`): there is no table rusn; known: acks, decisions, departures, drops, events, flows, links, measures, points, results, runs, states, sweeps, nearest: runs"),
     ("SELECT avg(cc) FROM results", "at character 8"),
     ("SELECT cc::INT FROM results", "Could not convert string"),
     ("", "it has 0 statements"),

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
-from longhaul.orchestrator.plan.qdiscs import CLSACT, DUALPI2, tc_command
+from longhaul.orchestrator.plan.qdiscs import CLSACT, DUALPI2
+from longhaul.orchestrator.plan.queues.tc_words import tc_command
 from longhaul.orchestrator.plan.run import Qdisc, Run
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import PlanError

@@ -14,7 +14,7 @@ import pytest
 
 from longhaul.orchestrator.plan import recordings
 from longhaul.orchestrator.plan.compile import compile_plan
-from longhaul.orchestrator.plan.recorded_table import RecordedTable, memory_of, rows_file
+from longhaul.orchestrator.plan.placed.recorded_table import RecordedTable, memory_of, rows_file
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.recorded_links.formats import MODELS

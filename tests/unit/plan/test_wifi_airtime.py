@@ -11,7 +11,8 @@ import pytest
 
 from longhaul.orchestrator.analysis.fidelity.wireless import judge_media
 from longhaul.orchestrator.plan.compile import compile_plan
-from longhaul.orchestrator.plan.qdiscs import Medium, dcf, tc_command
+from longhaul.orchestrator.plan.qdiscs import Medium, dcf
+from longhaul.orchestrator.plan.queues.tc_words import tc_command
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.wifi_airtime import Channel, frame_us, mean_backoff_us, window
 from longhaul.orchestrator.spec.load import parse_experiment

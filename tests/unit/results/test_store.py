@@ -191,13 +191,13 @@ def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path)
 
 def test_every_file_for_download_exists(store: Store, tmp_path: Path) -> None:
     keep(store, tmp_path, "d" * 20)
-    of_two_queues = {"departures.parquet", "departures.csv"}
-    assert set(store.file_names("d" * 20)) == SOURCES.keys() - of_two_queues
+    of_some = {f"{kind}.{ending}" for kind in ("departures", "decisions") for ending in ("parquet", "csv")}
+    assert set(store.file_names("d" * 20)) == SOURCES.keys() - of_some
     for name in store.file_names("d" * 20):
         assert store.file("d" * 20, name).is_file()
         assert store.file("d" * 20, name).name == name
-    assert len(SOURCES) == 16
-    for name in of_two_queues:
+    assert len(SOURCES) == 18
+    for name in of_some:
         with pytest.raises(NotFound, match="the run has no such records; they are of links with queue: dualpi2"):
             store.file("d" * 20, name)
 

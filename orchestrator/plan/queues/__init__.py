@@ -1,0 +1,1 @@
+"""Policers, shapers and queues of a path: their numbers, and their places in a run."""
