@@ -16,7 +16,6 @@ import numpy as np
 from longhaul.orchestrator.analysis.cwnd import backoff, peak_s, regrowth_s, window_packets
 from longhaul.orchestrator.analysis.dual_queue import dual_links, measure_queues
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain_index, recovery_ratio
-from longhaul.orchestrator.analysis.policing import all_drops, measure_policers
 from longhaul.orchestrator.analysis.programs import delivered_packets, lost_packets, shared_ports
 from longhaul.orchestrator.analysis.series import (
     Floats,
@@ -32,6 +31,7 @@ from longhaul.orchestrator.analysis.series import (
     ticks_within_s,
 )
 from longhaul.orchestrator.analysis.totals import totals
+from longhaul.orchestrator.analysis.unqueued_drops import acks_filtered, all_drops, measure_policers
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.plan.run_document import (
     CompletionTimes,
@@ -77,8 +77,10 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     alone = [flow for flow in run.flows if flow.bytes and flow.group is None]
     times_s = [whole["flows"][flow.id]["completion_s"] for flow in alone]
     times_s += [total["completion_s"] for total in whole.get("totals", ())]
+    filtered = acks_filtered(run, facts)
     numbers: RunNumbers = {
         **whole,
+        "acks_filtered": filtered or 0,
         "convergence_s": convergence_s(run, trace),
         "recovery_ratio": recovery_ratio(run, trace, window.begin_s, window.end_s),
         **_completion(times_s),
@@ -89,6 +91,8 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     }
     if not run.phases:
         del numbers["phases"]
+    if filtered is None:
+        del numbers["acks_filtered"]
     return numbers
 
 

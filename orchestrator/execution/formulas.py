@@ -28,7 +28,7 @@ FORMULAS = (
     "analysis.fidelity.checks",
     "analysis.fidelity.queue_checks",
     "analysis.measures",
-    "analysis.policing",
+    "analysis.unqueued_drops",
     "analysis.fidelity.policing",
     "analysis.programs",
     "analysis.fidelity.offered",

@@ -18,13 +18,24 @@ from fractions import Fraction
 
 from longhaul.orchestrator.plan import recordings
 from longhaul.orchestrator.plan.placement import Journey, Placement
-from longhaul.orchestrator.plan.qdiscs import DUALPI2, FRAME_HEADER_BYTES, GAIN_STEPS, DualQueue, Impairment, share_2p32
+from longhaul.orchestrator.plan.qdiscs import (
+    CAKE,
+    DUALPI2,
+    FRAME_HEADER_BYTES,
+    GAIN_STEPS,
+    DualQueue,
+    Impairment,
+    share_2p32,
+)
+from longhaul.orchestrator.plan.queues.cake import cake_options, check_cake, check_reverse
 from longhaul.orchestrator.plan.queues.policers import Bucket, read_bucket
 from longhaul.orchestrator.plan.recordings import RecordedLane
+from longhaul.orchestrator.plan.run import Option
 from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.path_model import DualPI2, LinkNumbers
+from longhaul.orchestrator.spec.path_model import LinkNumbers
+from longhaul.orchestrator.spec.queue_parameters import DualPI2
 from longhaul.orchestrator.spec.recordings import FIELDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import (
@@ -69,6 +80,7 @@ class LaneState:
     medium: str | None = None
     recording: RecordedLane | None = None
     police: Bucket | None = None
+    cake: Mapping[str, Option] | None = None
 
     def carriage(self) -> Carriage:
         """The values that a topology can have; a probability in as many digits as people write."""
@@ -115,6 +127,7 @@ class Path:
 
 def resolve_path(experiment: Experiment, placement: Placement, moments: Sequence[Moment]) -> Path:
     """The path in numbers. Changes at 0 s are part of the start: no packet meets the state before."""
+    check_cake(experiment)
     reading = _Reading(experiment, placement)
     states = reading.states(moments)
     first = sum(moment.at_us == 0 for moment in moments)
@@ -140,6 +153,7 @@ class _Reading:
         self._queues = {named_lane(self._graph, name): link.queue for name, link in experiment.links.items()}
         self._marks = {named_lane(self._graph, name): link.mark_at for name, link in experiment.links.items()}
         self._duals = {named_lane(self._graph, name): link.dualpi2 for name, link in experiment.links.items()}
+        self._links = {named_lane(self._graph, name): link for name, link in experiment.links.items()}
         self.bottlenecks = self._graph.bottlenecks or self._slowest()
         self._lacks_rate = experiment.topology == "dumbbell" and "bw" not in experiment.params
         self._recordings = self._open_recordings()
@@ -222,6 +236,8 @@ class _Reading:
         path = self._experiment.path
         recorded, recorded_back = (self._recordings.get(forward, {}).get(name) for name in FIELDS)
         queue = self._queues.get(forward) or path.queue
+        link = self._links.get(forward)
+        reverse_queue = (link and link.reverse_queue) or path.reverse_queue
         one = LaneState(
             recordings.without_losses(
                 recorded, _impairment(numbers, there, recordings.delay_with(recorded, forward_us), subject)
@@ -233,15 +249,21 @@ class _Reading:
             dual=_dual_queue(self._duals.get(forward) or path.dualpi2 or DualPI2()) if queue == DUALPI2 else None,
             medium=there.medium,
             recording=recorded,
+            cake=cake_options((link and link.cake) or path.cake) if queue == CAKE else None,
             police=read_bucket(numbers.police, self._frame_bytes, subject),
         )
         reverse_us = recordings.delay_with(recorded_back, reverse_us)
+        reverse_bps = recordings.rate_with(recorded_back, numbers.reverse_bandwidth, back.rate_bps)
+        if forward in self.bottlenecks or (link and link.reverse_queue):
+            check_reverse(subject, reverse_queue, reverse_bps)
         loss = back.loss if numbers.reverse_loss is None else parse_share(numbers.reverse_loss)
         other = LaneState(
             recordings.without_losses(
                 recorded_back, Impairment(reverse_us, min(back.jitter_us, reverse_us), share_2p32(loss))
             ),
-            recordings.rate_with(recorded_back, numbers.reverse_bandwidth, back.rate_bps),
+            reverse_bps,
+            queue=reverse_queue,
+            cake=cake_options((link and link.reverse_cake) or path.reverse_cake) if reverse_queue == CAKE else None,
             medium=back.medium,
             recording=recorded_back,
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.qdiscs import CLSACT, DELAYS, DUALPI2, ECT1, marks
+from longhaul.orchestrator.plan.queues.cake import cake_notes
 from longhaul.orchestrator.plan.queues.policers import policing_notes
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import largest_window_bytes
@@ -36,6 +37,7 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _phases(run)
     yield from _transfers(run, experiment)
     yield from policing_notes(run)
+    yield from cake_notes(run)
     yield from _ecn(run, experiment)
     yield from _recovery(run, experiment)
     yield from _controls(experiment)

@@ -315,6 +315,7 @@ def _queue(state: LaneState, start: LaneState, frame_bytes: int, name: str) -> Q
         ecn=state.ecn,
         mark_at_bytes=state.mark_at_bytes,
         dual=state.dual,
+        cake=state.cake,
     )
     memory = qdisc.options.get("memory_bytes", 0)
     assert isinstance(memory, int)

@@ -12,7 +12,7 @@ commands of tc, for readers.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from longhaul.orchestrator.plan.run import Option, Qdisc
@@ -21,6 +21,7 @@ NETEM, RATE, QUEUE = "1:", "2:", "3:"
 
 # Two queues, one of them for L4S; and the place of a filter, which is no queue.
 DUALPI2, CLSACT = "dualpi2", "clsact"
+CAKE = "cake"
 # A packet's ECN field: capable of ECN, and capable of L4S.
 ECT0, ECT1 = 0b10, 0b01
 
@@ -163,6 +164,7 @@ def queue(
     ecn: bool,
     mark_at_bytes: int = 0,
     dual: DualQueue | None = None,
+    cake: Mapping[str, Option] | None = None,
 ) -> Qdisc:
     """The queue below the rate."""
     options: dict[str, Option]
@@ -187,7 +189,7 @@ def queue(
         case "step":
             kind, options = "red", step_options(size_bytes, mark_at_bytes, ecn=ecn)
         case "cake":
-            options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000}
+            options = {"memory_bytes": packets * (frame_bytes + FRAME_MEMORY_BYTES), "rtt_us": 100_000, **(cake or {})}
         case "dualpi2":
             # Its limit is the packets'; the memory that the kernel would compute from them may be less than they take.
             memory = min(2 * packets * (frame_bytes + FRAME_MEMORY_BYTES), 2**32 - 1)

@@ -183,7 +183,7 @@ class CompletionTimes(TypedDict):
 
 class RunNumbers(TypedDict, total=False):
     """All measures of a run; `phases` only if the experiment has phases, `totals` only where flows belong together, `policers` only if a
-    link has one."""
+    link has one, and `acks_filtered` only with an ACK filter."""
 
     from_s: float
     to_s: float
@@ -195,6 +195,7 @@ class RunNumbers(TypedDict, total=False):
     goodput_total: float
     policed: int
     policers: list[PolicerNumbers]
+    acks_filtered: int
     convergence_s: float | None
     recovery_ratio: float | None
     fct_mean: float | None

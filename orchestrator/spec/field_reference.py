@@ -7,23 +7,26 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from longhaul.orchestrator.spec import flow_parts, model, path_model
+from longhaul.orchestrator.spec import flow_parts, model, path_model, queue_parameters
 
 
-def _part(field: FieldInfo) -> type[path_model.Part] | None:
+def _part(field: FieldInfo) -> type[queue_parameters.Part] | None:
     """The part of the format in a field, if any."""
-    found = (one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, path_model.Part))
+    found = (
+        one for one in get_args(field.annotation) if isinstance(one, type) and issubclass(one, queue_parameters.Part)
+    )
     return next(found, None)
 
 
 # The path of each part in an experiment; empty for the whole file.
-PARTS: tuple[tuple[str, type[path_model.Part]], ...] = (
+PARTS: tuple[tuple[str, type[queue_parameters.Part]], ...] = (
     ("", model.Experiment),
     ("path", path_model.Path),
     ("path.one_way", path_model.OneWay),
     ("path.burst", path_model.Burst),
     ("path.police", path_model.Police),
-    ("path.dualpi2", path_model.DualPI2),
+    ("path.dualpi2", queue_parameters.DualPI2),
+    ("path.cake", queue_parameters.Cake),
     ("links", path_model.Link),
     ("flows", model.Flow),
     *((f"flows.{name}", part) for name in model.TRAFFIC if (part := _part(model.Flow.model_fields[name]))),

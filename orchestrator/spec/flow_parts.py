@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from longhaul.orchestrator.spec.fields import Size, one_of, refuse
-from longhaul.orchestrator.spec.path_model import Part
+from longhaul.orchestrator.spec.queue_parameters import Part
 
 _LONGEST_WORD = 4096
 ENDS = ("server", "client")

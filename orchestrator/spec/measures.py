@@ -292,6 +292,15 @@ _ROWS = (
         "packets that policers dropped, which no queue counts; without a policer there is no value",
     ),
     Measure(
+        "acks_filtered",
+        "run",
+        "number",
+        NEITHER,
+        "acks_filtered",
+        "acknowledgements that the ACK filters of CAKE dropped in the whole run, which no queue counts; without a filter there is no value",
+        phased=False,
+    ),
+    Measure(
         "convergence_s",
         "run",
         "seconds",

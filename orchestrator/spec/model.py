@@ -44,8 +44,9 @@ from longhaul.orchestrator.spec.fields import (
 )
 from longhaul.orchestrator.spec.flow_parts import Command, Dscp, SocketOption
 from longhaul.orchestrator.spec.kernel_versions import KernelName
-from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Part, Path, PathNumbers
+from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path, PathNumbers
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
+from longhaul.orchestrator.spec.queue_parameters import Part
 
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")

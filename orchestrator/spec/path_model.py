@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from longhaul.orchestrator.recorded_links.formats import FORMATS, MODELS
 from longhaul.orchestrator.spec.fields import (
     BucketSize,
     BufferSize,
-    Duration,
     Ecn,
     Jitter,
     LineRate,
@@ -20,10 +19,10 @@ from longhaul.orchestrator.spec.fields import (
     RecordingOffset,
     RoundTrip,
     Share,
-    StepThreshold,
     Switch,
     one_of,
 )
+from longhaul.orchestrator.spec.queue_parameters import Cake, DualPI2, Part
 
 QUEUES = (
     "droptail",
@@ -35,18 +34,12 @@ QUEUES = (
     "step",
     "dualpi2",
 )
+# Of acknowledgements: those that need no marks.
+REVERSE_QUEUES = ("droptail", "codel", "fq_codel", "pie", "red", "cake")
 BETWEEN = ("steps", "line")
 AT_END = ("wrap", "cut")
-OVERLOADS = ("drop", "overflow")
-DROPS_AT = ("dequeue", "enqueue")
 
 _LEAST_MTU, _LARGEST_MTU = 576, 9000
-
-
-class Part(BaseModel):
-    """Every part of an experiment: no unknown keys, no silent conversions, no changes afterwards."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class OneWay(Part):
@@ -144,28 +137,6 @@ class PathNumbers(LinkNumbers):
     )
 
 
-class DualPI2(Part):
-    """Parameters of a dualpi2 queue (RFC 9332): a Classic queue with PI2, and beside it an L4S queue that it is coupled to."""
-
-    target: Duration = Field("15 ms", description="delay that PI2 aims at in the Classic queue")
-    tupdate: Period = Field("16 ms", description="interval of PI2's updates")
-    alpha: float = Field(0.16, ge=1 / 256, le=256, description="integral gain of PI2, Hz, in steps of 1/256")
-    beta: float = Field(3.2, ge=1 / 256, le=256, description="proportional gain of PI2, Hz, in steps of 1/256")
-    step: StepThreshold = Field(
-        "1 ms", description="delay, or number of packets, above which the L4S queue marks every packet"
-    )
-    coupling: int = Field(2, ge=1, le=255, description="coupling factor k: L4S mark probability / base probability")
-    classic_protection: Share = Field(
-        "10 %",
-        description="share of the line that the Classic queue gets however much L4S traffic there is, whole percent",
-    )
-    overload: one_of(*OVERLOADS) = Field(  # type: ignore[valid-type]
-        "drop",
-        description="what happens to L4S packets when marks no longer help: drop them, or let the queue overflow",
-    )
-    drop_at: one_of(*DROPS_AT) = Field("dequeue", description="where PI2 drops and marks Classic packets")  # type: ignore[valid-type]
-
-
 class Link(LinkNumbers):
     """One link of the topology, where it differs from the topology; forward is in the order of its name."""
 
@@ -174,6 +145,13 @@ class Link(LinkNumbers):
         None, description="of a step queue: it marks packets that find this much waiting; without it, path.mark_at"
     )
     dualpi2: DualPI2 | None = Field(None, description="parameters of a dualpi2 queue; without it, path.dualpi2")
+    cake: Cake | None = Field(None, description="parameters of a cake queue; without it, path.cake")
+    reverse_queue: one_of(*REVERSE_QUEUES) | None = Field(  # type: ignore[valid-type]
+        None, description="discipline of its queue in reverse, where it has a rate; without it, path.reverse_queue"
+    )
+    reverse_cake: Cake | None = Field(
+        None, description="parameters of a cake queue in reverse; without it, path.reverse_cake"
+    )
     recording: Recording | None = Field(
         None, description="a recorded link, forward: rate, delay or losses of its file, in place of bandwidth and loss"
     )
@@ -186,7 +164,10 @@ class Path(PathNumbers):
     buffer: BufferSize = Field(
         "1 BDP", description="waiting room in front of the rate: BDP, packets, KB or ms at the line's rate"
     )
-    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues; droptail in reverse")  # type: ignore[valid-type]
+    queue: one_of(*QUEUES) = Field("droptail", description="discipline of the queues, forward")  # type: ignore[valid-type]
+    reverse_queue: one_of(*REVERSE_QUEUES) = Field(  # type: ignore[valid-type]
+        "droptail", description="discipline of the queues in reverse, where there is a rate"
+    )
     ecn: Ecn = Field(
         False,
         description="senders ask for ECN, and the forward queues mark instead of dropping where they can; accurate: with a count of the marks in each ACK (AccECN)",
@@ -196,6 +177,10 @@ class Path(PathNumbers):
     )
     dualpi2: DualPI2 | None = Field(
         None, description="parameters of a dualpi2 queue; without it, the kernel's defaults"
+    )
+    cake: Cake | None = Field(None, description="parameters of a cake queue; without it, the kernel's defaults")
+    reverse_cake: Cake | None = Field(
+        None, description="parameters of a cake queue in reverse; without it, the kernel's defaults"
     )
     recording: Recording | None = Field(
         None,

@@ -53,8 +53,8 @@ from tests.support.folders import REPOSITORY
 from tests.support.recordings import RUNS, recorded
 
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
-# Numbers of runs with phases, with flows that belong together, and with policers.
-_SELDOM = {"phases", "totals", "policed", "policers"}
+# Numbers of runs with phases, with flows that belong together, with policers, and with ACK filters.
+_SELDOM = {"phases", "totals", "policed", "policers", "acks_filtered"}
 MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed")
 
 
@@ -200,7 +200,7 @@ def test_repeated_parts_of_the_type_agree() -> None:
     whole = get_type_hints(RunNumbers)
     parts = get_type_hints(PartNumbers) | get_type_hints(CompletionTimes)
     assert {name: whole[name] for name in parts} == parts
-    assert whole.keys() - parts.keys() == {"convergence_s", "recovery_ratio", "phases"}
+    assert whole.keys() - parts.keys() == {"convergence_s", "recovery_ratio", "phases", "acks_filtered"}
     assert set(OfEveryRun.__required_keys__) == set(RunDocument.__required_keys__)
 
 

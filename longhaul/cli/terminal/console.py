@@ -47,13 +47,15 @@ def flow_table(documents: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def link_lines(document: Document) -> list[str]:
-    """One line for each followed link, and one for each policer; the first also has the fairness between flows."""
+    """One line for each followed link, each policer and ACK filters; the first also has the fairness between flows."""
     # Documents from before several links could be followed have the first only.
     links = document.get("links") or [{"name": "bottleneck", **document["path"]}]
     lines = [_link_line(link) for link in links[:MANY]]
     if len(links) > MANY:
         lines.append(f"and {len(links) - MANY} more links")
     lines += [_policer_line(policer) for policer in document.get("policers", ())[:MANY]]
+    if (filtered := document.get("acks_filtered")) is not None:
+        lines.append(f"ACK filters: {filtered} acknowledgements dropped")
     jain = document.get("jain")
     return lines if jain is None else [f"{lines[0]} · Jain {jain:.4f}", *lines[1:]]
 

@@ -49,6 +49,8 @@ static void read_counters(const struct rtattr *stats, struct qdisc_reading *read
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_LINK)))
 		attribute_copy(attributes.table[TCA_STATS_APP], &reading->link,
 			       sizeof(reading->link));
+	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_CAKE)))
+		qdisc_get_cake(attributes.table[TCA_STATS_APP], &reading->cake);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
 		attribute_copy(attributes.table[TCA_STATS_APP], &reading->dualpi2,
 			       sizeof(reading->dualpi2));
@@ -144,6 +146,15 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(scell_log);
 	COMPARE(memory_bytes);
 	COMPARE(rtt_us);
+	COMPARE(shaper_bps);
+	COMPARE(isolation);
+	COMPARE(diffserv);
+	COMPARE(ack_filter);
+	COMPARE(split_gso);
+	COMPARE(cells);
+	COMPARE(mpu);
+	if (asked->configured)
+		COMPARE(overhead);
 	COMPARE(medium);
 	COMPARE(overhead_bytes);
 	COMPARE(basic_rate_bps);

@@ -135,10 +135,20 @@ static void put_cake(struct request *request, const struct qdisc *qdisc)
 {
 	uint32_t target_us = qdisc->rtt_us / 20; /* as iproute2 derives it */
 
-	request_add_u64(request, TCA_CAKE_BASE_RATE64, 0);
+	request_add_u64(request, TCA_CAKE_BASE_RATE64, qdisc->shaper_bps / 8);
 	request_add_u32(request, TCA_CAKE_RTT, qdisc->rtt_us);
 	request_add_u32(request, TCA_CAKE_TARGET, target_us ? target_us : 1);
 	request_add_u32(request, TCA_CAKE_MEMORY, qdisc->memory_bytes);
+	if (!qdisc->configured)
+		return;
+	request_add_u32(request, TCA_CAKE_FLOW_MODE, qdisc->isolation);
+	request_add_u32(request, TCA_CAKE_DIFFSERV_MODE, qdisc->diffserv);
+	request_add_u32(request, TCA_CAKE_ACK_FILTER, qdisc->ack_filter);
+	request_add_u32(request, TCA_CAKE_SPLIT_GSO, qdisc->split_gso);
+	request_add_u32(request, TCA_CAKE_ATM, qdisc->cells);
+	request_add_u32(request, TCA_CAKE_MPU, qdisc->mpu);
+	if (qdisc->overhead != NO_OVERHEAD)
+		request_add_u32(request, TCA_CAKE_OVERHEAD, qdisc->overhead);
 }
 
 static void put_dualpi2(struct request *request, const struct qdisc *qdisc)
@@ -353,6 +363,22 @@ static void get_lh_link(const struct rtattr *const *table, struct qdisc *read)
 	read->police_burst_bytes = attribute_u32(table[LH_LINK_POLICE_BURST_BYTES]);
 }
 
+static void get_cake(const struct rtattr *const *table, const struct qdisc *asked,
+		     struct qdisc *read)
+{
+	read->configured = true;
+	read->shaper_bps = attribute_u64(table[TCA_CAKE_BASE_RATE64]) * 8;
+	read->isolation = (uint8_t)attribute_u32(table[TCA_CAKE_FLOW_MODE]);
+	read->diffserv = (uint8_t)attribute_u32(table[TCA_CAKE_DIFFSERV_MODE]);
+	read->ack_filter = (uint8_t)attribute_u32(table[TCA_CAKE_ACK_FILTER]);
+	read->split_gso = attribute_u32(table[TCA_CAKE_SPLIT_GSO]) != 0;
+	read->cells = (uint8_t)attribute_u32(table[TCA_CAKE_ATM]);
+	read->mpu = attribute_u32(table[TCA_CAKE_MPU]);
+	/* The kernel does not say whether it was given one. */
+	read->overhead = asked->overhead == NO_OVERHEAD ? NO_OVERHEAD
+							: attribute_u32(table[TCA_CAKE_OVERHEAD]);
+}
+
 static void get_dualpi2(const struct rtattr *const *table, const struct qdisc *asked,
 			struct qdisc *read)
 {
@@ -427,6 +453,8 @@ void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *
 	case QDISC_CAKE:
 		read->rtt_us = attribute_u32(table[TCA_CAKE_RTT]);
 		read->memory_bytes = attribute_u32(table[TCA_CAKE_MEMORY]);
+		if (asked->configured)
+			get_cake(table, asked, read);
 		break;
 	case QDISC_DUALPI2:
 		get_dualpi2(table, asked, read);
@@ -442,6 +470,31 @@ void qdisc_get_options(const struct qdisc_reading *reading, const struct qdisc *
 		break;
 	case QDISC_KINDS:
 		abort();
+	}
+}
+
+void qdisc_get_cake(const struct rtattr *application, struct cake_counters *counters)
+{
+	struct attributes stats, tin;
+	const struct rtattr *one;
+	int left;
+
+	if (!application)
+		return;
+	attributes_parse(&stats, RTA_DATA(application), RTA_PAYLOAD(application));
+	if (!stats.table[TCA_CAKE_STATS_TIN_STATS])
+		return;
+	left = (int)RTA_PAYLOAD(stats.table[TCA_CAKE_STATS_TIN_STATS]);
+	for (one = RTA_DATA(stats.table[TCA_CAKE_STATS_TIN_STATS]);
+	     RTA_OK(one, left) && counters->tin_count < MOST_TINS; one = RTA_NEXT(one, left)) {
+		attributes_parse(&tin, RTA_DATA(one), RTA_PAYLOAD(one));
+		counters->tins[counters->tin_count++] = (struct cake_tin){
+			.sent_packets = attribute_u32(tin.table[TCA_CAKE_TIN_STATS_SENT_PACKETS]),
+			.drops = attribute_u32(tin.table[TCA_CAKE_TIN_STATS_DROPPED_PACKETS]),
+			.marks = attribute_u32(tin.table[TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS]),
+			.ack_drops =
+				attribute_u32(tin.table[TCA_CAKE_TIN_STATS_ACKS_DROPPED_PACKETS]),
+		};
 	}
 }
 

@@ -59,6 +59,8 @@ enum qdisc_kind {
 	QDISC_KINDS
 };
 
+#define NO_OVERHEAD UINT32_MAX
+
 /* Only the fields of its kind are set; the others are zero, so two can be compared as memory. */
 struct qdisc {
 	enum qdisc_kind kind;
@@ -80,6 +82,11 @@ struct qdisc {
 	uint8_t wlog, plog, scell_log, stab[256];
 	/* cake, dualpi2 */
 	uint32_t memory_bytes, rtt_us;
+	/* cake, in the kernel's numbers; where it is not configured the kernel has its defaults */
+	bool configured, split_gso;
+	uint64_t shaper_bps; /* 0: none */
+	uint8_t isolation, diffserv, ack_filter, cells;
+	uint32_t overhead, mpu; /* NO_OVERHEAD: the Ethernet header counts */
 	/* dualpi2: Hz / 256; the step is in packets or in us */
 	uint32_t alpha, beta, step;
 	bool step_in_packets, drop_overload, drop_early;

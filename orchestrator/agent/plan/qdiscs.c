@@ -90,6 +90,14 @@ static const struct field cake_fields[] = {
 	HEAD,
 	MEMBER("memory_bytes", qdisc.memory_bytes, FIELD_U32),
 	MEMBER("rtt_us", qdisc.rtt_us, FIELD_U32),
+	{"shaper_bps", FIELD_U64, offsetof(struct reading, qdisc.shaper_bps), NULLABLE, 0, 0},
+	{"isolation", FIELD_U8, offsetof(struct reading, qdisc.isolation), NULLABLE, 0, 0},
+	{"diffserv", FIELD_U8, offsetof(struct reading, qdisc.diffserv), NULLABLE, 0, 0},
+	{"ack_filter", FIELD_U8, offsetof(struct reading, qdisc.ack_filter), NULLABLE, 0, 0},
+	{"split_gso", FIELD_BOOL, offsetof(struct reading, qdisc.split_gso), NULLABLE, 0, 0},
+	{"overhead", FIELD_U32, offsetof(struct reading, qdisc.overhead), NULLABLE, 0, NO_OVERHEAD},
+	{"mpu", FIELD_U32, offsetof(struct reading, qdisc.mpu), NULLABLE, 0, 0},
+	{"cells", FIELD_U8, offsetof(struct reading, qdisc.cells), NULLABLE, 0, 0},
 };
 
 static const struct field dualpi2_fields[] = {
@@ -202,6 +210,7 @@ static void read_qdisc(const struct json *object, struct qdisc *qdisc)
 	reading.qdisc.kind = i;
 	if (TC_H_MIN(reading.qdisc.handle))
 		fields_refuse(object, "a handle has no minor number");
+	reading.qdisc.configured = i == QDISC_CAKE && json_member(object, "isolation");
 	if (reading.gemodel) {
 		reading.qdisc.bursty_loss = true;
 		read_numbers(reading.gemodel, 4, 1ull << 32, reading.qdisc.gemodel);

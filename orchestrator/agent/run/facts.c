@@ -58,6 +58,21 @@ static void write_netem(struct writer *writer, const struct qdisc *qdisc, bool s
 	writer_bool(writer, "seed_honoured", seed_honoured);
 }
 
+static void write_cake(struct writer *writer, const struct qdisc *qdisc)
+{
+	writer_unsigned(writer, "shaper_bps", qdisc->shaper_bps);
+	writer_unsigned(writer, "isolation", qdisc->isolation);
+	writer_unsigned(writer, "diffserv", qdisc->diffserv);
+	writer_unsigned(writer, "ack_filter", qdisc->ack_filter);
+	writer_bool(writer, "split_gso", qdisc->split_gso);
+	if (qdisc->overhead == NO_OVERHEAD)
+		writer_null(writer, "overhead");
+	else
+		writer_unsigned(writer, "overhead", qdisc->overhead);
+	writer_unsigned(writer, "mpu", qdisc->mpu);
+	writer_unsigned(writer, "cells", qdisc->cells);
+}
+
 static void write_options(struct writer *writer, const struct qdisc *qdisc, bool seed_honoured)
 {
 	if (qdisc->kind != QDISC_CAKE && qdisc->kind != QDISC_CLSACT)
@@ -93,6 +108,8 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 	case QDISC_CAKE:
 		writer_unsigned(writer, "memory_bytes", qdisc->memory_bytes);
 		writer_unsigned(writer, "rtt_us", qdisc->rtt_us);
+		if (qdisc->configured)
+			write_cake(writer, qdisc);
 		break;
 	case QDISC_DUALPI2:
 		writer_unsigned(writer, "memory_bytes", qdisc->memory_bytes);
@@ -174,6 +191,22 @@ static void write_link(struct writer *writer, const struct lh_link_xstats *stats
 	writer_end(writer);
 }
 
+static void write_tins(struct writer *writer, const struct cake_counters *counters)
+{
+	writer_object(writer, "cake");
+	writer_list(writer, "tins");
+	for (size_t i = 0; i < counters->tin_count; i++) {
+		writer_object(writer, NULL);
+		writer_unsigned(writer, "sent_packets", counters->tins[i].sent_packets);
+		writer_unsigned(writer, "drops", counters->tins[i].drops);
+		writer_unsigned(writer, "marks", counters->tins[i].marks);
+		writer_unsigned(writer, "ack_drops", counters->tins[i].ack_drops);
+		writer_end(writer);
+	}
+	writer_end(writer);
+	writer_end(writer);
+}
+
 static void write_dualpi2(struct writer *writer, const struct dualpi2_xstats *stats)
 {
 	writer_object(writer, "dualpi2");
@@ -187,7 +220,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 			const struct qdisc_reading *reading)
 {
 	const struct qdisc_counters *counters = &reading->counters;
-	bool polices = false;
+	bool polices = false, configured = false;
 
 	writer_object(writer, NULL);
 	writer_text(writer, "kind", reading->kind);
@@ -203,6 +236,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 		qdisc_get_options(reading, &end->qdiscs[i], &read, &seed_honoured);
 		write_options(writer, &read, seed_honoured);
 		polices = read.police_bps;
+		configured = read.configured;
 	}
 	writer_end(writer);
 	writer_unsigned(writer, "packets", counters->packets);
@@ -216,6 +250,8 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 		write_dcf(writer, &reading->dcf);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_LINK)))
 		write_link(writer, &reading->link, polices);
+	if (configured)
+		write_tins(writer, &reading->cake);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_DUALPI2)))
 		write_dualpi2(writer, &reading->dualpi2);
 	writer_end(writer);

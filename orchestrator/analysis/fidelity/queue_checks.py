@@ -8,6 +8,7 @@ import numpy as np
 
 from longhaul.orchestrator.analysis.series import counter, of_flow
 from longhaul.orchestrator.plan.qdiscs import DCF, DELAYS, FRAME_MEMORY_BYTES, LEAST_FRAME_MEMORY_BYTES, counts_bytes
+from longhaul.orchestrator.plan.queues.cake import counts_frames, shaped_bps
 from longhaul.orchestrator.plan.run import Link, Qdisc, Run
 from longhaul.orchestrator.trace.records import DROP_RANDOM, Records, Trace
 
@@ -47,7 +48,9 @@ def judge_rate(run: Run, trace: Trace, link: Link) -> Verdict | None:
         return None
     span_ns = int(records["t_ns"][last] - records["t_ns"][first])
     sent_bits = int(records["tx_bytes"][last] - records["tx_bytes"][first]) * 8
-    expected_bits = link.rate_bps * span_ns / 1e9
+    shaped = shaped_bps(_qdiscs_of(run, link.node, link.dev))
+    rate_bps = min(link.rate_bps, shaped or link.rate_bps)
+    expected_bits = rate_bps * span_ns / 1e9
     # A queue seen at two ticks may have been empty between them; only an excess is an error then.
     slack_bits = (2 * run.meaning.frame_bytes + _burst_bytes(run, link)) * 8
     tolerance = _TOLERANCE[run.clock]
@@ -55,10 +58,11 @@ def judge_rate(run: Run, trace: Trace, link: Link) -> Verdict | None:
     early_bits = link.rate_bps * int(records["tx_packets"][last] - records["tx_packets"][first]) / 1e9
     high = sent_bits <= expected_bits * (1 + tolerance) + slack_bits + early_bits
     low = sent_bits >= expected_bits * (1 - tolerance) - slack_bits
-    steady = _never_idle(run, link, records[first : last + 1])
+    # A shaper that counts more than frames lets fewer of them leave.
+    steady = _never_idle(run, link, records[first : last + 1]) and counts_frames(_qdiscs_of(run, link.node, link.dev))
     return (
         high and (low or not steady),
-        f"{_at(run, link)}{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {link.rate_bps} configured",
+        f"{_at(run, link)}{sent_bits * 1e9 / span_ns:.0f} bit/s over {span_ns / 1e9:.2f} s, {rate_bps} configured",
     )
 
 

@@ -92,6 +92,7 @@ REMEDIES: Mapping[str, Remedy] = {
     "no frame above the MTU": _no_field,
     "bottleneck rate": _real_time,
     "recorded line": _real_time,
+    "policer": _no_field,
     "base RTT": _real_time,
     "air time": _no_field,
     "queue limit": _no_field,

@@ -7,6 +7,7 @@ from typing import Any
 
 from longhaul.orchestrator.plan.qdiscs import GAIN_STEPS, RED_AVERAGE_PACKET_BYTES, RED_PROBABILITY
 from longhaul.orchestrator.plan.run import Option, Qdisc
+from longhaul.orchestrator.spec.queue_parameters import CELLS, DIFFSERVS, ISOLATIONS
 
 
 def tc_command(dev: str, qdisc: Qdisc) -> str:
@@ -27,7 +28,7 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
                 f"limit {options['limit']} min {options['min']} max {options['max']} avpkt {RED_AVERAGE_PACKET_BYTES} probability {RED_PROBABILITY}"
             )
         case "cake":
-            words.append(f"unlimited rtt {options['rtt_us']}us memlimit {options['memory_bytes']}")
+            words.append(_cake_words(options))
         case "dualpi2":
             words.append(_dualpi2_words(options))
         case "clsact":
@@ -50,6 +51,7 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
     return " ".join(words)
 
 
+_ACK_FILTERS = ("no-ack-filter", "ack-filter", "ack-filter-aggressive")
 _TC_WORDS = {"target_us": "target", "interval_us": "interval", "tupdate_us": "tupdate"}
 
 
@@ -63,6 +65,24 @@ def _dualpi2_words(options: Mapping[str, Option]) -> str:
         f"classic_protection {options['classic_percent']}% {'drop_on_overload' if options['drop_overload'] else 'overflow'} "
         f"{'drop_enqueue' if options['drop_early'] else 'drop_dequeue'}"
     )
+
+
+def _cake_words(options: Mapping[str, Option]) -> str:
+    shaper = f"bandwidth {options['shaper_bps']}bit" if options.get("shaper_bps") else "unlimited"
+    words = f"{shaper} rtt {options['rtt_us']}us memlimit {options['memory_bytes']}"
+    if "isolation" not in options:
+        return words
+    named = [
+        table[number]
+        for name, table in (("isolation", ISOLATIONS), ("diffserv", DIFFSERVS), ("ack_filter", _ACK_FILTERS))
+        if isinstance(number := options[name], int)
+    ]
+    overhead = [] if options["overhead"] is None else [f"overhead {options['overhead']}"]
+    overhead += [f"mpu {options['mpu']}"] if options["mpu"] else []
+    cells = options["cells"]
+    assert isinstance(cells, int)
+    overhead += [CELLS[cells]] if cells else []
+    return " ".join([words, *named, "split-gso" if options["split_gso"] else "no-split-gso", *overhead])
 
 
 def _dcf_words(options: Mapping[str, Option]) -> str:

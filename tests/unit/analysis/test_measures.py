@@ -246,9 +246,10 @@ def test_a_run_kept_before_a_measure_existed_has_no_value_of_it() -> None:
 
 def test_every_measure_is_at_the_place_of_its_row() -> None:
     document: Any = summarise(*recorded("lossy_pair"))
-    # Only a link with dualpi2 has the measures of two queues, only one with a policer packets that it dropped.
+    # Only a link with dualpi2 has the measures of two queues, only one with a policer or an ACK filter packets that it dropped.
     document["path"]["dual"] = summarise(*recorded("two_queues"))["path"]["dual"]
-    document |= {"policed": summarise(*recorded("policed"))["policed"]}
+    policed: Any = summarise(*recorded("policed"))
+    document |= {name: policed[name] for name in ("policed", "acks_filtered")}
     parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
     parts["either"] = parts["flow"] + parts["path"]
     # A flow without a window, such as UDP, has null in place of its numbers.

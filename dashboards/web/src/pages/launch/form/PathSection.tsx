@@ -9,6 +9,7 @@ import { LinkFields } from "./LinkFields";
 const MORE = [
   "jitter",
   "reverse_bandwidth",
+  "reverse_queue",
   "reverse_loss",
   "reorder",
   "duplicate",
@@ -20,6 +21,14 @@ const MORE = [
 const NESTED = [
   ["one_way", ["forward", "reverse"]],
   ["burst", ["p", "r", "good", "bad"]],
+  ["police", ["rate", "burst"]],
+] as const;
+const LABELS = { one_way: "One way,", burst: "Burst", police: "Policer," } as const;
+// Parameters of a queue, and the field that names it.
+const QUEUES = [
+  ["dualpi2", "queue", "dualpi2"],
+  ["cake", "queue", "cake"],
+  ["reverse_cake", "reverse_queue", "cake"],
 ] as const;
 
 export function PathSection() {
@@ -28,7 +37,6 @@ export function PathSection() {
   const row = names.topologies.find((one) => one.topology === topology);
   const path = valueAt(data ?? undefined, ["path"]);
   const asymmetric = valueAt(path, ["one_way"]) !== undefined;
-  const dual = valueAt(path, ["queue"]) === "dualpi2" || valueAt(path, ["dualpi2"]) !== undefined;
   const used = [...MORE, ...NESTED.map(([name]) => name)].filter((name) => valueAt(path, [name]) !== undefined).length;
   return (
     <section className={styles.section} aria-labelledby="form-path">
@@ -47,14 +55,14 @@ export function PathSection() {
         <FieldAt at={["path", "ecn"]} placeholder="off" />
       </div>
       <details className={styles.more} open={used > 0 || undefined}>
-        <summary>Asymmetric delays, jitter, bursts, MTU, offloads{used > 0 ? ` (${used} set)` : ""}</summary>
+        <summary>Asymmetric delays, jitter, bursts, policer, MTU, offloads{used > 0 ? ` (${used} set)` : ""}</summary>
         <div className={styles.fields}>
           {NESTED.flatMap(([name, parts]) =>
             parts.map((part) => (
               <FieldAt
                 key={`${name} ${part}`}
                 at={["path", name, part]}
-                label={`${name === "one_way" ? "One way," : "Burst"} ${part}`}
+                label={`${LABELS[name]} ${part}`}
                 placeholder=""
               />
             )),
@@ -68,16 +76,18 @@ export function PathSection() {
           ))}
         </div>
       </details>
-      {dual && (
-        <details className={styles.more} open={valueAt(path, ["dualpi2"]) !== undefined || undefined}>
-          <summary>Parameters of dualpi2</summary>
+      {QUEUES.filter(
+        ([part, queue, kind]) => valueAt(path, [queue]) === kind || valueAt(path, [part]) !== undefined,
+      ).map(([part, queue, kind]) => (
+        <details key={part} className={styles.more} open={valueAt(path, [part]) !== undefined || undefined}>
+          <summary>{`Parameters of ${kind}${queue === "queue" ? "" : " in reverse"}`}</summary>
           <div className={styles.fields}>
-            {fieldsOf(schema, ["path", "dualpi2"]).map((name) => (
-              <FieldAt key={name} at={["path", "dualpi2", name]} />
+            {fieldsOf(schema, ["path", part]).map((name) => (
+              <FieldAt key={name} at={["path", part, name]} />
             ))}
           </div>
         </details>
-      )}
+      ))}
       {row && topology !== "dumbbell" && (
         <details className={styles.more} open>
           <summary>Parameters of {topology}</summary>

@@ -1,6 +1,8 @@
-"""What policers let pass and dropped in a part of a run, from the trace of their decisions."""
+"""Packets that no queue counts among its drops: those of policers, from the trace of their decisions, and of ACK filters, from CAKE's counters."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -34,3 +36,17 @@ def all_drops(trace: Trace) -> Records:
     for name in ("t_ns", "length", "source_port", "destination_port"):
         made[name] = dropped[name]
     return np.concatenate([trace.drops, made])
+
+
+def acks_filtered(run: Run, facts: dict[str, Any]) -> int | None:
+    """The acknowledgements that ACK filters dropped in the whole run; None without a filter."""
+    filters = {end.dev for end in run.ends for qdisc in end.qdiscs if qdisc.options.get("ack_filter")}
+    if not filters:
+        return None
+    return sum(
+        int(tin["ack_drops"])
+        for device in facts["devices"]
+        if device["dev"] in filters
+        for qdisc in device["qdiscs"]
+        for tin in qdisc.get("cake", {}).get("tins", ())
+    )
