@@ -11,12 +11,15 @@ from fastapi import Depends, Query
 
 from longhaul.api.schemas.experiments import TEXT, TOKEN_NAME, Status
 from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.lists.orders import COLUMNS, Place
 from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_duration, parse_rate
 
 # A cursor needs no encoding in a URL: the time, and the id, which distinguishes rows of the same time.
 _CURSOR = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}Z_[0-9a-f]{1,32}$"
+# In an order by a value the value is in front, nothing for none.
+_PLACE = rf"^([^\x00-\x1f\x7f]{{0,200}}_)?{_CURSOR[1:]}"
 _UTC = "+00:00"
 
 LimitQuery = Annotated[int, Query(ge=1, le=500, description="The most rows to return.", examples=[20])]
@@ -26,6 +29,24 @@ CursorQuery = Annotated[
         pattern=_CURSOR,
         description="The `next` of the previous page.",
         examples=["2031-05-17T09:00:00.000Z_5d41402abc4b2a76"],
+    ),
+]
+PlaceQuery = Annotated[
+    str | None,
+    Query(
+        max_length=300,
+        pattern=_PLACE,
+        description="The `next` of the previous page, in the same order.",
+        examples=["2031-05-17T09:00:00.000Z_5d41402abc4b2a769e07"],
+    ),
+]
+SkipQuery = Annotated[
+    int,
+    Query(
+        ge=0,
+        le=1_000_000,
+        description="Rows to leave out after the cursor, or at the beginning without one: a jump to any place of the list.",
+        examples=[120],
     ),
 ]
 NameQuery = Annotated[
@@ -38,6 +59,17 @@ NameQuery = Annotated[
 ]
 TotalQuery = Annotated[bool, Query(description="Whether to count the matching rows of all pages.", examples=[True])]
 SortQuery = Annotated[Literal["newest", "oldest"], Query(description="The order of the rows.", examples=["newest"])]
+OrderQuery = Annotated[
+    str,
+    Query(
+        max_length=100,
+        description=(
+            f"The order of the rows: `newest`, `oldest`, one of {', '.join(f'`{name}`' for name in COLUMNS)}, or `point.` and a swept "
+            "field, as in `point.path.rtt`. A minus in front puts the largest first. Rows without the value come last."
+        ),
+        examples=["-goodput"],
+    ),
+]
 StatusQuery = Annotated[Status | None, Query(description="Only rows with this status.", examples=["done"])]
 _WHEN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z)?$"
 _QUANTITY = r"^[0-9][0-9.eE+-]{0,15} ?[A-Za-zµ/]{1,8}$"
@@ -139,11 +171,29 @@ def read_cursor(cursor: str | None) -> tuple[str, str] | None:
     return at.removesuffix("Z") + _UTC, key
 
 
+def read_place(cursor: str | None) -> Place | None:
+    """The place of the last row of the page before, in an order by a value."""
+    if not cursor:
+        return None
+    place, _, key = cursor.rpartition("_")
+    value, _, at = place.rpartition("_")
+    return Place(value or None, at.removesuffix("Z") + _UTC, key)
+
+
+def place_cursor(place: Place) -> str:
+    """A place as a cursor."""
+    return f"{place.value or ''}_{_cursor(place.at, place.id)}"
+
+
+def _cursor(at: str, key: str) -> str:
+    return f"{at.removesuffix(_UTC)}Z_{key}"
+
+
 def page(
     rows: Sequence[Mapping[str, Any]], shown: Sequence[Any], limit: int, total: int | None = None
 ) -> dict[str, Any]:
     """A page of rows; one more than `limit` was read, to find out whether there is a next page."""
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
-    after = f"{last['created_at'].removesuffix(_UTC)}Z_{last['id']}" if last else None
+    after = _cursor(last["created_at"], last["id"]) if last else None
     return {"items": list(shown[:limit]), "next": after, "total": total}

@@ -18,6 +18,7 @@ from longhaul.api.http.cursors import (
     ExperimentFilter,
     LimitQuery,
     NameQuery,
+    SkipQuery,
     SortQuery,
     StatusQuery,
     TotalQuery,
@@ -104,6 +105,7 @@ async def list_experiments(
     wanted: ExperimentFilter,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
+    skip: SkipQuery = 0,
     sort: SortQuery = "newest",
     name: NameQuery = None,
     status: StatusQuery = None,
@@ -111,12 +113,16 @@ async def list_experiments(
 ) -> Response:
     """A page of experiments, without their specs."""
     wanted = replace(wanted, name=name, status=status)
-    answer = _SEARCH if wanted.searches or total else _LOOK_UP
-    return await answer(lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest", total=total)
+    answer = _SEARCH if wanted.searches or total or skip else _LOOK_UP
+    return await answer(
+        lab=lab, wanted=wanted, limit=limit, cursor=cursor, oldest_first=sort == "oldest", total=total, skip=skip
+    )
 
 
-def _page(lab: Lab, wanted: Filter, limit: int, cursor: str | None, *, oldest_first: bool, total: bool) -> Response:
-    rows = lab.experiments.page(limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first)
+def _page(
+    lab: Lab, wanted: Filter, limit: int, cursor: str | None, *, oldest_first: bool, total: bool, skip: int
+) -> Response:
+    rows = lab.experiments.page(limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first, skip=skip)
     matching = lab.experiments.count(wanted) if total else None
     others = lab.other_programs.of_experiments({row["id"]: row["status"] for row in rows})
     return rendered(page(rows, [_row(row, others[row["id"]]).model_dump() for row in rows], limit, matching))

@@ -16,15 +16,17 @@ from starlette.concurrency import run_in_threadpool
 from longhaul.api.auth import Reader, Runner, still_authorised
 from longhaul.api.dependencies import TheHub, TheLab
 from longhaul.api.http.cursors import (
-    CursorQuery,
     LimitQuery,
     NameQuery,
+    OrderQuery,
+    PlaceQuery,
     RunFilter,
-    SortQuery,
+    SkipQuery,
     StatusQuery,
     TotalQuery,
     page,
-    read_cursor,
+    place_cursor,
+    read_place,
 )
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import (
@@ -48,6 +50,7 @@ from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.kept_series import as_outline, run_of
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.lists.orders import Order, read_order
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import RUNS
 from longhaul.orchestrator.live.export_run import grafana_link
@@ -80,8 +83,9 @@ async def list_runs(
     caller: Reader,
     wanted: RunFilter,
     limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
-    sort: SortQuery = "newest",
+    cursor: PlaceQuery = None,
+    skip: SkipQuery = 0,
+    sort: OrderQuery = "newest",
     experiment: NameQuery = None,
     experiment_id: Annotated[
         str | None,
@@ -92,16 +96,18 @@ async def list_runs(
 ) -> Response:
     """A page of runs, without their documents."""
     wanted = replace(wanted, name=experiment, status=status)
-    # A search may read all rows of an index, and the runs of a sweep are sorted; other filters are fast.
-    answer = _SEARCH if wanted.searches or total or experiment_id else _LOOK_UP
+    order = read_order(sort)
+    # A search may read all rows of an index, and a jump or a sort does; other filters are fast.
+    answer = _SEARCH if wanted.searches or total or experiment_id or skip or order.by else _LOOK_UP
     return await answer(
         lab=lab,
         wanted=wanted,
         limit=limit,
         cursor=cursor,
-        oldest_first=sort == "oldest",
+        order=order,
         experiment_id=experiment_id,
         total=total,
+        skip=skip,
     )
 
 
@@ -111,15 +117,30 @@ def _page(
     limit: int,
     cursor: str | None,
     *,
-    oldest_first: bool,
+    order: Order,
     experiment_id: str | None,
     total: bool,
+    skip: int,
 ) -> Response:
-    rows = lab.store.catalog.page(
-        limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first, experiment_id=experiment_id
+    catalog, place = lab.store.catalog, read_place(cursor)
+    matching = catalog.count(wanted, experiment_id=experiment_id) if total else None
+    if order.by is None:
+        rows = catalog.page(
+            limit + 1,
+            wanted,
+            after=None if place is None else place[1:],
+            oldest_first=not order.falls,
+            experiment_id=experiment_id,
+            skip=skip,
+        )
+        return rendered(page(rows, _rows(lab, rows), limit, matching))
+    found = catalog.ordered(
+        limit + 1, wanted, order, after=place, skip=skip, experiment_id=experiment_id
     )
-    matching = lab.store.catalog.count(wanted, experiment_id=experiment_id) if total else None
-    return rendered(page(rows, _rows(lab, rows), limit, matching))
+    shown = page([row for row, _ in found], _rows(lab, [row for row, _ in found]), limit, matching)
+    if shown["next"] is not None:
+        shown["next"] = place_cursor(found[limit - 1][1])
+    return rendered(shown)
 
 
 _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)

@@ -207,6 +207,11 @@ class RunRow(Wire):
         None, description="The utilisation of the first bottleneck, once the run is kept."
     )
     jain: float | None = Field(None, description="Jain's fairness index, once the run is kept, if it has one.")
+    goodput_bps: float | None = Field(None, description="The goodput of all flows together, once the run is kept.")
+    rtt_mean_ms: float | None = Field(
+        None, description="The mean round trip, the mean of the flows' means, once the run is kept."
+    )
+    loss_ratio: float | None = Field(None, description="The mean of the flows' losses, once the run is kept.")
     rerun_of: str | None = Field(
         None,
         description="For a rerun, the id of the kept run that it repeats; otherwise null.",

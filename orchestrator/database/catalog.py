@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, in
 from longhaul.orchestrator.database.connection import Database, chunks, new_keys, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place
 from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
 from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in
@@ -142,8 +143,12 @@ class Catalog:
         after: tuple[str, str] | None = None,
         oldest_first: bool = False,
         experiment_id: str | None = None,
+        skip: int = 0,
     ) -> list[Row]:
-        """Some runs of any status, after the one with that creation time and id."""
+        """Some runs of any status, after the one with that creation time and id, and `skip` more."""
+        if skip:
+            order, place = Order(falls=not oldest_first), None if after is None else Place(None, *after)
+            return [row for row, _ in self.ordered(limit, wanted, order, after=place, skip=skip, experiment_id=experiment_id)]
         query = _of_experiment(select(RUNS), experiment_id)
         with self._database.read() as connection:
             found, by, holds = rarest(connection, wanted, _MOST_SORTED), None, None
@@ -154,6 +159,35 @@ class Catalog:
                 by = (found.runs.c.created_at, found.runs.c.run_id)
             query = wanted.apply(query, RUNS, holds)
             return [_without_words(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first, by)]
+
+    def ordered(
+        self,
+        limit: int,
+        wanted: Filter = ALL,
+        order: Order = NEWEST,
+        *,
+        after: Place | None = None,
+        skip: int = 0,
+        experiment_id: str | None = None,
+    ) -> list[tuple[Row, Place]]:
+        """Some runs in an order with the place of each, after a place and `skip` more rows."""
+        swept = order.swept()
+        keys = order.keys(swept)
+        # Only what is sorted, for all rows before the page; the rest for the rows of the page.
+        query = _of_experiment(select(RUNS.c.id, *keys), experiment_id)
+        if swept is not None:
+            query = query.outerjoin(swept, swept.c.run_id == RUNS.c.id)
+        with self._database.read() as connection:
+            found, holds = rarest(connection, wanted, _MOST_SORTED), None
+            if found is not None:
+                if found.size == 0:
+                    return []
+                query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
+            query = order.arranged(wanted.apply(query, RUNS, holds), keys, after).limit(limit).offset(skip)
+            values = {key: order.value_of(values) for key, *values in connection.execute(query).all()}
+            rows = {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(values)))}
+        shown = [(_without_words(_row(rows[key])), value) for key, value in values.items()]
+        return [(row, Place(value, row["created_at"], row["id"])) for row, value in shown]
 
     def count(self, wanted: Filter = ALL, *, experiment_id: str | None = None) -> int:
         """How many runs there are on all pages together."""

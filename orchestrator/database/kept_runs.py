@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from longhaul.orchestrator.database.run_records import Row, RunRecord, now
-from longhaul.orchestrator.database.search_fields import words_of
+from longhaul.orchestrator.database.search_fields import magnitude_of, words_of
 from longhaul.orchestrator.database.statuses import HEAD, KEPT, RUN_FINISHED
 from longhaul.orchestrator.plan.run_document import RunDocument
 
@@ -145,7 +145,8 @@ def _index(connection: sqlite3.Connection, row: Row) -> None:
     """The words of the new run, as word_index.py has them."""
     words = sorted(words_of(row["id"], row["words"]))
     connection.executemany(
-        "INSERT INTO words (word) VALUES (?) ON CONFLICT (word) DO NOTHING", ((word,) for word in words)
+        "INSERT INTO words (word, number) VALUES (?, ?) ON CONFLICT (word) DO NOTHING",
+        ((word, magnitude_of(word)) for word in words),
     )
     connection.executemany(
         "INSERT INTO run_words (word_id, created_at, run_id) SELECT id, ?, ? FROM words WHERE word = ?",

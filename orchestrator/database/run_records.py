@@ -38,6 +38,9 @@ AT_ITS_END = (
     "finished_at",
     "utilisation",
     "jain",
+    "goodput_bps",
+    "rtt_mean_ms",
+    "loss_ratio",
     "identity",
     "measured",
 )

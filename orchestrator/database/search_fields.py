@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from statistics import fmean
 from typing import Any
 
 from longhaul.orchestrator.plan.run_document import RunDocument
-from longhaul.orchestrator.system.units import format_duration, format_rate
+from longhaul.orchestrator.system.units import DURATION_UNITS, RATE_UNITS, SIZE_UNITS, format_duration, format_rate
 
 # An index of PostgreSQL takes rows of 2704 bytes; longer lines lose only flows beyond the first dozens.
 _MOST_BYTES = 2000
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[a-zµμ%])")
 _AROUND_SIGN = re.compile(r" ?= ?")
 _RERUN = "rerun="
+_NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,2})?)([^0-9]*)")
+_FACTORS = {
+    **{unit.lower(): float(factor) for units in (RATE_UNITS, SIZE_UNITS) for unit, factor in units.items()},
+    **{unit: float(factor) for unit, factor in DURATION_UNITS.items()},
+    "%": 0.01,
+}
 
 Run = Mapping[str, Any]
 
@@ -37,6 +44,12 @@ def asked_words(text: str) -> list[str]:
 def word(name: str, value: str) -> str:
     """A named word: a value of several words becomes one."""
     return f"{name}={normal(value).replace(' ', '-')}"
+
+
+def magnitude_of(one: str) -> float | None:
+    """The number of a named word, in the smallest unit of its kind, so that `rtt=2s` is more than `rtt=300ms`; None without one."""
+    match = _NUMBER.fullmatch(one.partition("=")[2])
+    return None if match is None else float(match[1]) * _FACTORS.get(match[2], 1.0)
 
 
 def line_of(words: Iterable[str]) -> str:
@@ -121,8 +134,17 @@ def _path(meaning: Mapping[str, Any]) -> list[str]:
 
 
 def numbers_of(document: RunDocument) -> dict[str, float | None]:
-    """The columns of a run from its result."""
-    return {"utilisation": document["path"].get("utilisation"), "jain": document.get("jain")}
+    """The columns of a run from its result; the round trip and the loss are the means of its flows."""
+    flows = document["flows"]
+    round_trips = [times["mean"] for flow in flows if (times := flow.get("rtt_ms")) is not None]
+    losses = [loss for flow in flows if (loss := flow.get("loss_ratio")) is not None]
+    return {
+        "utilisation": document["path"].get("utilisation"),
+        "jain": document.get("jain"),
+        "goodput_bps": document.get("goodput_total"),
+        "rtt_mean_ms": fmean(round_trips) if round_trips else None,
+        "loss_ratio": fmean(losses) if losses else None,
+    }
 
 
 def _common(name: str, owner: str | None, backend: str, controls: Iterable[str]) -> list[str]:

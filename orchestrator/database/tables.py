@@ -33,6 +33,8 @@ LARGEST_ID = 2**31 - 1
 
 METADATA = MetaData()
 
+_RESULTS = ("goodput_bps", "rtt_mean_ms", "loss_ratio", "utilisation", "jain", "virtual_s", "wall_s", "started_at", "finished_at", "seed")  # fmt: skip
+
 # A run in `queued` or `running` has its plan, and no result.
 RUNS = Table(
     "runs",
@@ -60,6 +62,10 @@ RUNS = Table(
     Column("rtt_us", BigInteger),
     Column("utilisation", Float),
     Column("jain", Float),
+    # The goodput of all flows together, and the means of the flows' round trips and losses.
+    Column("goodput_bps", Float),
+    Column("rtt_mean_ms", Float),
+    Column("loss_ratio", Float),
     # Keys of texts: its programs, and the names of its measures (shared_texts.py).
     Column("identity", String(16)),
     Column("measured", String(16)),
@@ -72,6 +78,8 @@ RUNS = Table(
     Index("runs_by_owner", "owner", "created_at", "id"),
     Index("runs_by_end", "finished_at"),
     Index("runs_by_pin", "pinned", "created_at", "id"),
+    # All that lists are sorted by, so that a sort reads this index and no rows but those of its page.
+    Index("runs_by_result", *_RESULTS, "created_at", "id"),
 )
 
 # Texts that many runs have in common, by the hash of each.
@@ -88,6 +96,8 @@ WORDS = Table(
     METADATA,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("word", Text, nullable=False),
+    # Of a field's value: lists are sorted by it.
+    Column("number", Float),
     UniqueConstraint("word", name="words_once"),
 )
 RUN_WORDS = Table(

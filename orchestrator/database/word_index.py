@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, delete, func, inse
 
 from longhaul.orchestrator.database.connection import chunks
 from longhaul.orchestrator.database.filters import Filter, Sought
-from longhaul.orchestrator.database.search_fields import words_of
+from longhaul.orchestrator.database.search_fields import magnitude_of, words_of
 from longhaul.orchestrator.database.tables import RUN_WORDS, RUNS, WORDS
 
 # Runs of a word beyond this many are not counted, and a union of words with more runs is not made.
@@ -106,7 +106,7 @@ def _numbers(connection: Connection, words: Sequence[str]) -> dict[str, int]:
     """The numbers of words; new words get one."""
     known = _known(connection, words)
     if new := [word for word in words if word not in known]:
-        connection.execute(insert(WORDS), [{"word": word} for word in new])
+        connection.execute(insert(WORDS), [{"word": word, "number": magnitude_of(word)} for word in new])
         known |= _known(connection, new)
     return known
 

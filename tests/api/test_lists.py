@@ -85,7 +85,9 @@ def test_the_list_of_runs_takes_these_filters_too(service: Service, filters: dic
         ({"text": "\x00"}, "pattern"),
         ({"backend": "cloud"}, "'cloud' is not one of 'sandbox'"),
         ({"status": "banana"}, "'banana' is not one of 'queued'"),
-        ({"sort": "best"}, "'best' is not one of"),
+        ({"sort": "best"}, "sorting runs best: an order is `newest`, `oldest`, one of name, owner, seed, goodput"),
+        ({"sort": "goodput", "cursor": "fast_2031-05-17T09:00:00.000Z_ab"}, "it is not of a page in this order"),
+        ({"skip": -1}, "greater than or equal to 0"),
         ({"experiment_id": "deadbeef"}, "'deadbeef' is not an id, which has 16 digits"),
     ],
 )
@@ -105,6 +107,22 @@ def test_a_list_has_a_total_if_requested(service: Service) -> None:
             page = client.get(f"{ROOT}/{noun}", params={"limit": 1, "total": True}).json()
             assert (len(page["items"]), page["total"]) == (1, all_of_them)
             assert client.get(f"{ROOT}/{noun}", params=params | {"total": True}).json()["total"] == 1
+
+
+@pytest.mark.parametrize("sort", ["newest", "oldest", "goodput", "-goodput", "-rtt", "seed", "-point.path.rtt", "start"])
+def test_pages_in_every_order_and_after_a_jump_are_parts_of_one_list(service: Service, sort: str) -> None:
+    whole = _found(service, "runs", sort=sort)
+    assert len(whole) == 2
+    with service.client("read") as client:
+        first = client.get(f"{ROOT}/runs", params={"sort": sort, "limit": 1}).json()
+        second = client.get(f"{ROOT}/runs", params={"sort": sort, "limit": 1, "cursor": first["next"]}).json()
+    assert [*first["items"], *second["items"]] == whole and second["next"] is None
+    assert _found(service, "runs", sort=sort, limit=1, skip=1) == second["items"]
+    assert _found(service, "runs", sort=sort, skip=2) == []
+
+
+def test_experiments_are_skipped_too(service: Service) -> None:
+    assert _found(service, "experiments", skip=1) == _found(service, "experiments")[1:]
 
 
 def test_a_row_has_the_setting_and_the_measures_of_its_run(service: Service) -> None:

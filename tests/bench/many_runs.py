@@ -187,8 +187,13 @@ def _run_row(
         "started_at": at,
         "finished_at": at,
         **run_traits(key, group.name, group.owner, run),
-        **numbers_of(document),
+        **_varied(numbers_of(document), chance),
     }
+
+
+def _varied(numbers: Mapping[str, float | None], chance: random.Random) -> dict[str, float | None]:
+    """No two runs have the same result."""
+    return {name: None if value is None else value * (0.5 + chance.random()) for name, value in numbers.items()}
 
 
 def _write(store: Store, rows: list[Row], document: Any, numbers: list[Row], chance: random.Random) -> None:

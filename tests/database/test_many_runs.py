@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from longhaul.orchestrator.database import word_index
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.dump import dump, load
 from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.database.tables import RUN_WORDS, RUNS, WORDS
 from longhaul.orchestrator.database.work import Wanted
+from longhaul.orchestrator.system.errors import PlanError
 from tests.support.queue import RUN, Lab, document, failure
 
 CONTROLS = ("cubic", "htcp", "bic")
@@ -64,9 +67,13 @@ def lab(url: str) -> Iterator[Lab]:
     for number, some in enumerate((ids[:20], ids[20:40], ids[40:])):
         wanted = [Wanted(key, _run(place), {}) for place, key in enumerate(some)]
         lab.submit(f"e{number}", wanted, owner=("ada", "Ada", "ben")[number])
-    for key in ids[::3]:
-        lab.keep(key, chance.choice(("done", "missed")))
-    lab.catalog.add("f" * 20, document("f" * 20), _run(7))
+    for place, key in enumerate(ids[::3]):
+        kept = document(key, chance.choice(("done", "missed")))
+        # Some values are equal, and some are none.
+        flows = [{"name": "app", "rtt_ms": {"mean": chance.choice((10.5, 20.0, 300.25))}, "loss_ratio": place / 3}]
+        jain = chance.choice((None, 0.5, 1.0))
+        lab.catalog.add(key, kept | {"flows": flows, "goodput_total": chance.random() * 1e9, "jain": jain}, RUN)
+    lab.catalog.add("f" * 20, document("f" * 20) | {"point": _run(7)["point"]}, _run(7))
     lab.catalog.pin(ids[0], True)
     lab.claim(1)
     yield lab
@@ -111,6 +118,64 @@ def test_every_filter_finds_and_counts_what_reading_every_line_finds(
         assert oldest == expected[::-1], wanted
         some += 0 < len(expected) < 61
     assert some > 15
+
+
+ORDERS = ["newest", "oldest", "goodput", "-goodput", "rtt", "jain", "-seed", "start", "-name", "owner", "point.path.rtt", "-point.path.rtt", "point.none"]  # fmt: skip
+
+
+def _by(order: str) -> Callable[[dict[str, Any]], Any]:
+    """The value of a row by which an order sorts, read from the row itself; None without one."""
+    name = order.removeprefix("-")
+    if name.startswith("point."):
+        return lambda row: None if (at := json.loads(row["point"]).get(name[6:])) is None else int(at.split()[0])
+    column = {"goodput": "goodput_bps", "rtt": "rtt_mean_ms", "start": "started_at", "name": "experiment"}
+    return lambda row: row[column.get(name, name)]
+
+
+def _sorted(rows: list[dict[str, Any]], order: str) -> list[str]:
+    """In Python; `rows` are the newest first."""
+    if order in ("newest", "oldest"):
+        return [row["id"] for row in (rows if order == "newest" else reversed(rows))]
+    by = _by(order)
+    there = sorted((row for row in rows if by(row) is not None), key=by, reverse=order.startswith("-"))
+    # Python keeps the order of equal values, also when it sorts backwards.
+    return [row["id"] for row in there] + [row["id"] for row in rows if by(row) is None]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_order_is_total_and_pages_of_it_skip_and_repeat_nothing(lab: Lab, order: str) -> None:
+    asked = read_order(order)
+    some = 0
+    for wanted in FILTERS:
+        rows = lab.catalog.page(100, wanted)
+        expected = _sorted(rows, order)
+        pages: list[str] = []
+        place = None
+        while found := lab.catalog.ordered(7, wanted, asked, after=place):
+            pages += [row["id"] for row, _ in found]
+            place = found[-1][1]
+        assert pages == expected, wanted
+        # A jump: after a place, and without the rows in between.
+        place = None if len(found := lab.catalog.ordered(4, wanted, asked)) < 4 else found[-1][1]
+        jumped = lab.catalog.ordered(5, wanted, asked, after=place, skip=9)
+        assert [row["id"] for row, _ in jumped] == expected[9 + (4 if place else 0) :][:5], wanted
+        some += len(expected) > 14
+    assert some > 10
+
+
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_a_page_by_time_skips_rows(lab: Lab, oldest_first: bool) -> None:
+    rows = lab.catalog.page(100, oldest_first=oldest_first)
+    after = rows[4]["created_at"], rows[4]["id"]
+    assert lab.catalog.page(6, after=after, oldest_first=oldest_first, skip=20) == rows[25:31]
+    assert lab.catalog.page(6, oldest_first=oldest_first, skip=58) == rows[58:]
+    assert lab.catalog.page(6, skip=1000) == []
+
+
+@pytest.mark.parametrize("order", ["", "banana", "-newest", "point.", "point.a b", "point.%27", "goodput;", "--goodput"])
+def test_an_unknown_order_is_refused_with_the_known_ones(order: str) -> None:
+    with pytest.raises(PlanError, match=r"an order is `newest`, `oldest`, one of name, .*goodput"):
+        read_order(order)
 
 
 def _check_counts(lab: Lab) -> None:

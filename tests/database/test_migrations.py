@@ -20,6 +20,7 @@ from longhaul.orchestrator.database.catalog import Catalog
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.database.statuses import HEAD
 from longhaul.orchestrator.database.tables import METADATA
 from tests.support.queue import RUN, Lab, document, numbers
@@ -37,7 +38,8 @@ EARLIER = [one.revision for one in ScriptDirectory.from_config(_config()).walk_r
 
 
 def _kept(run: str) -> Any:
-    return document(run) | {"flows": [{"name": "app", "cc": "htcp", "goodput_bps": 1.5}], "path": {"utilisation": 0.5}}
+    flow = {"name": "app", "cc": "htcp", "goodput_bps": 1.5, "rtt_ms": {"mean": 20.0}, "loss_ratio": 0.25}
+    return document(run) | {"flows": [flow], "path": {"utilisation": 0.5}, "goodput_total": 2.5}
 
 
 # Rows as each revision's own programs would have written them into their tables.
@@ -116,6 +118,22 @@ ROWS["0005"] = [
 # An experiment counts each of its runs once.
 _COUNTED_6 = "UPDATE experiment_runs SET counted = 'done' WHERE run_id = :id"
 ROWS["0006"] = [*ROWS["0005"], (_COUNTED_6, {"id": "a" * 20})]
+# The index of words.
+_WORD_7 = "INSERT INTO words (word) VALUES (:word) ON CONFLICT (word) DO NOTHING"
+_RUN_OF_WORD_7 = (
+    "INSERT INTO run_words (word_id, created_at, run_id)"
+    " SELECT words.id, runs.created_at, runs.id FROM words, runs WHERE words.word = :word AND runs.id = :id"
+)
+ROWS["0007"] = [
+    *ROWS["0006"],
+    *(
+        (statement, {"id": run, "word": word} if "run_words" in statement else {"word": word})
+        for run, line in _WORDS.items()
+        for word in line.split()
+        if word != run
+        for statement in (_WORD_7, _RUN_OF_WORD_7)
+    ),
+]
 
 
 def make_earlier(url: str, revision: str) -> None:
@@ -150,6 +168,8 @@ def test_every_earlier_database_is_migrated(url: str, revision: str) -> None:
     # Lists find the run by the fields that its rows have.
     assert [one["id"] for one in catalog.page(10, Filter(controls=("htcp",)))] == ["a" * 20]
     assert (row["controls"], row["utilisation"], row["jain"], row["rtt_us"]) == ("htcp", 0.5, None, None)
+    # The results that lists show are those of the document.
+    assert (row["goodput_bps"], row["rtt_mean_ms"], row["loss_ratio"]) == (2.5, 20.0, 0.25)
     words = _words(database)
     assert words["a" * 20] == _WORDS["a" * 20]
     # The index of words, the counts and the texts that runs share are filled.
@@ -161,6 +181,14 @@ def test_every_earlier_database_is_migrated(url: str, revision: str) -> None:
         (old,) = Experiments(database).page(10, Filter(controls=("htcp", "cubic"), backend="sandbox", text="before"))
         assert old["id"] == "old"
         assert words["q" * 20] == _WORDS["q" * 20]
+        # Runs are sorted by a swept field, those without it last.
+        by_field = catalog.ordered(10, order=read_order("point.path.rtt"))
+        assert [(row["id"][0], place.value) for row, place in by_field] == [
+            ("q", "path.rtt=10ms"), ("b", None), ("a", None),
+        ]  # fmt: skip
+        with database.read() as connection:
+            number = sqlalchemy.text("SELECT number FROM words WHERE word = 'path.rtt=10ms'")
+            assert connection.execute(number).scalar_one() == 10_000
         # A running experiment has counted its ended run, and waits for the other.
         with database.read() as connection:
             its = sqlalchemy.text("SELECT run_id, counted FROM experiment_runs WHERE experiment_id = 'old'")

@@ -1,0 +1,1 @@
+"""The orders and the pages of lists."""
