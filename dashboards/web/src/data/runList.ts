@@ -30,7 +30,10 @@ export const VIEW = {
   // Runs of an experiment: by its name, or by its id.
   name: text(),
   of: text(),
+  // The order is one of the service's: `newest`, `-goodput`, `point.path.rtt`.
   sort: text("newest"),
+  // The columns of runs; none for the usual ones.
+  columns: list(),
   picked: list(),
 };
 
@@ -63,7 +66,6 @@ export function isFiltered(view: View): boolean {
 function common(view: View) {
   return {
     limit: PAGE,
-    sort: view.sort as "newest" | "oldest",
     ...(view.q.trim() && { text: view.q.trim() }),
     ...(view.status && { status: view.status as Status }),
     ...(view.cc && { cc: view.cc.split(" ").filter(Boolean).slice(0, 5) }),
@@ -77,6 +79,7 @@ function common(view: View) {
 export function runsQuery(view: View) {
   return {
     ...common(view),
+    sort: view.sort,
     ...(view.rtt && { rtt: view.rtt.trim() }),
     ...(view.bandwidth && { bandwidth: view.bandwidth.trim() }),
     ...(view.topology && { topology: view.topology.trim() }),
@@ -87,7 +90,8 @@ export function runsQuery(view: View) {
 }
 
 export function experimentsQuery(view: View) {
-  return { ...common(view), ...(view.name && { name: view.name }) };
+  const sort = view.sort === "oldest" ? ("oldest" as const) : ("newest" as const);
+  return { ...common(view), sort, ...(view.name && { name: view.name }) };
 }
 
 /** The list with these filters and no others, for `href`. */

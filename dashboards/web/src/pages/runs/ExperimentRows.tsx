@@ -3,45 +3,48 @@
 import { type ExperimentRow, listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { count } from "../../units";
-import { PickTable, type RowsProps } from "./PickTable";
+import { CREATED, Mark, OWNER, STATUS } from "./columns";
+import { type ListColumn, PickTable, type RowsProps } from "./PickTable";
 import styles from "./Rows.module.css";
 
 export function ExperimentRows(props: RowsProps<ExperimentRow>) {
-  return <PickTable name="Experiments" noun="experiment" heads={heads} cells={cells} {...props} />;
+  return <PickTable name="Experiments" noun="experiment" columns={COLUMNS} {...props} />;
 }
 
-const heads = (
-  <>
-    <th scope="col" className={styles.what}>
-      Experiment
-    </th>
-    <th scope="col">Congestion control</th>
-    <th scope="col">Runs</th>
-  </>
-);
-
-function cells(row: ExperimentRow) {
-  return (
-    <>
-      <td className={styles.what}>
+const COLUMNS: readonly ListColumn<ExperimentRow>[] = [
+  STATUS,
+  {
+    key: "experiment",
+    name: "Experiment",
+    look: styles.what,
+    cell: (row) => (
+      <>
         <a href={linkTo(["experiments", row.id])}>{row.name}</a>
-        {row.rerun_of && (
-          <span className={styles.pin} title={`Rerun of run ${row.rerun_of}`}>
-            rerun
+        {row.rerun_of && <Mark title={`Rerun of run ${row.rerun_of}`}>rerun</Mark>}
+        {row.about && (
+          <span className={styles.about} title={row.about}>
+            {row.about}
           </span>
         )}
-        {row.about && <span className={styles.about}>{row.about}</span>}
-      </td>
-      <td className={styles.controls}>{row.controls.join(", ")}</td>
-      <td className={styles.runs}>
-        <a href={listOf({ of: row.id })} className={styles.progress}>
-          <Progress row={row} />
-          {progressText(row)}
-        </a>
-      </td>
-    </>
-  );
-}
+      </>
+    ),
+  },
+  { key: "cc", name: "Congestion control", width: 13, look: styles.controls, cell: (row) => row.controls.join(", ") },
+  {
+    key: "runs",
+    name: "Runs",
+    width: 16,
+    look: styles.runs,
+    cell: (row) => (
+      <a href={listOf({ of: row.id })} className={styles.progress}>
+        <Progress row={row} />
+        {progressText(row)}
+      </a>
+    ),
+  },
+  OWNER,
+  CREATED,
+];
 
 /** One bar: the share of runs that are done, missed and failed; the rest has not ended. */
 function Progress({ row }: { row: ExperimentRow }) {

@@ -1,85 +1,211 @@
-/** A table of rows that keys walk and select: status, owner and creation time, and columns of each kind. */
-import { memo, type ReactNode } from "react";
-import { type Status, StatusBadge } from "../../parts/Badge";
-import { ago, moment } from "../../units";
-import { rowId } from "./cursor";
+/** A table of which only the rows near the sight are drawn. Keys walk and select its rows; some columns sort the list. */
+import { memo, type ReactNode, useCallback, useMemo, useRef } from "react";
+import type { Status } from "../../parts/Badge";
+import { useCursor } from "./cursor";
 import styles from "./Rows.module.css";
+import { type Range, topOf, useWindow } from "./window";
 
-interface Listed {
+export interface ListedRow {
   id: string;
   status: Status;
   owner: string | null;
   created_at: string;
 }
 
+export interface ListColumn<R> {
+  key: string;
+  name: string;
+  /** The explanation of its head. */
+  title?: string;
+  /** Its width in rem; a column without one has the rest. */
+  width?: number;
+  /** The class of its cells. */
+  look?: string | undefined;
+  cell: (row: R) => ReactNode;
+  /** The orders that its head chooses, the first at the first press. */
+  sorts?: readonly [string, string];
+  number?: boolean;
+  /** Whether a phone leaves it out of this row. */
+  isEmpty?: (row: R) => boolean;
+}
+
 export interface RowsProps<R> {
-  rows: readonly R[];
-  picked: ReadonlySet<string>;
-  /** Whether all matching rows are selected, or as many as the limit allows. */
+  total: number;
+  rowAt: (index: number) => R | undefined;
+  onRange: (range: Range) => void;
+  linkOf: (id: string) => string;
+  isPicked: (id: string) => boolean;
   isAllPicked: boolean;
-  cursor: string | null;
+  isSomePicked: boolean;
   onPick: (id: string) => void;
   onPickAll: () => void;
+  sort: string;
+  onSort: (sort: string) => void;
 }
 
 interface Props<R> extends RowsProps<R> {
   name: string;
   /** The word for one row, after `Select`. */
   noun: string;
-  heads: ReactNode;
-  /** Must be the same function each time, so that only changed rows are drawn again. */
-  cells: (row: R) => ReactNode;
+  /** Must be the same array each time, so that only changed rows are drawn again. */
+  columns: readonly ListColumn<R>[];
 }
 
-export function PickTable<R extends Listed>(props: Props<R>) {
-  const { name, noun, heads, cells, rows, picked, isAllPicked, cursor, onPick, onPickAll } = props;
+/** The height of a row before one is drawn, in pixels. */
+const GUESS = 34;
+/** The least width of the column that has the rest, and that of the checkboxes, in rem. */
+const REST = 14;
+const BOX = 2;
+
+export function PickTable<R extends ListedRow>(props: Props<R>) {
+  const { name, noun, columns, total, rowAt, onRange, linkOf, isPicked, onPick, onPickAll } = props;
+  const table = useRef<HTMLTableElement>(null);
+  const { range, height } = useWindow(table, total, GUESS);
+  const latest = useRef<Range | null>(null);
+  if (latest.current?.from !== range.from || latest.current.to !== range.to) {
+    latest.current = range;
+    // After this drawing: the parent must not change while a child draws.
+    queueMicrotask(() => onRange(range));
+  }
+  const show = useCallback(
+    (index: number): void => {
+      const top = topOf(table.current) + index * height;
+      const head = 100;
+      const below = window.innerHeight - 80 - height;
+      if (top < head) window.scrollBy({ top: top - head });
+      else if (top > below) window.scrollBy({ top: top - below });
+    },
+    [height],
+  );
+  const here = useCursor({ total, idAt: (index) => rowAt(index)?.id, linkOf, onPick, onPickAll, show });
+  const widest = useMemo(() => columns.reduce((sum, { width }) => sum + (width ?? REST), BOX), [columns]);
+  const drawn = Array.from({ length: range.to - range.from }, (_, at) => range.from + at);
   return (
-    <table className={styles.table} aria-label={name}>
+    <table
+      ref={table}
+      className={styles.table}
+      aria-label={name}
+      aria-rowcount={total + 1}
+      style={{ "--least": `${widest}rem`, "--lines": 1 + Math.ceil(columns.length / 3) } as React.CSSProperties}
+    >
+      <colgroup>
+        <col style={{ width: `${BOX}rem` }} />
+        {columns.map(({ key, width }) => (
+          <col key={key} style={width === undefined ? {} : { width: `${width}rem` }} />
+        ))}
+      </colgroup>
       <thead>
-        <tr>
+        <tr aria-rowindex={1}>
           <th scope="col" className={styles.pick}>
-            <input
-              ref={(box) => {
-                if (box !== null) box.indeterminate = !isAllPicked && picked.size > 0;
-              }}
-              type="checkbox"
-              aria-label="Select all that match"
-              checked={isAllPicked}
-              onChange={onPickAll}
-            />
+            <AllBox {...props} />
           </th>
-          <th scope="col">Status</th>
-          {heads}
-          <th scope="col">Owner</th>
-          <th scope="col">Created</th>
+          {columns.map((column) => (
+            <Head key={column.key} column={column} sort={props.sort} onSort={props.onSort} />
+          ))}
         </tr>
       </thead>
+      <Gap rows={range.from} height={height} width={columns.length + 1} />
       <tbody>
-        {rows.map((row) => (
-          <Row
-            key={row.id}
-            row={row}
-            noun={noun}
-            cells={cells}
-            picked={picked.has(row.id)}
-            here={row.id === cursor}
-            onPick={onPick}
-          />
-        ))}
+        {drawn.map((index) => {
+          const row = rowAt(index);
+          return row === undefined ? (
+            <tr key={index} className={styles.row} data-row={index} aria-rowindex={index + 2} aria-busy="true">
+              <td className={styles.pick} />
+              <td colSpan={columns.length} className={styles.faint}>
+                …
+              </td>
+            </tr>
+          ) : (
+            <Row
+              key={row.id}
+              row={row}
+              index={index}
+              noun={noun}
+              columns={columns}
+              picked={isPicked(row.id)}
+              here={index === here}
+              onPick={onPick}
+            />
+          );
+        })}
       </tbody>
+      <Gap rows={total - range.to} height={height} width={columns.length + 1} />
     </table>
   );
 }
 
-interface RowProps<R> extends Pick<Props<R>, "noun" | "cells" | "onPick"> {
+type Picks = Pick<RowsProps<unknown>, "isAllPicked" | "isSomePicked" | "onPickAll">;
+
+/** Selects all rows that match: checked, not, or mixed. */
+export function AllBox({ isAllPicked, isSomePicked, onPickAll }: Picks) {
+  return (
+    <input
+      ref={(box) => {
+        if (box !== null) box.indeterminate = !isAllPicked && isSomePicked;
+      }}
+      type="checkbox"
+      aria-label="Select all that match"
+      checked={isAllPicked}
+      onChange={onPickAll}
+    />
+  );
+}
+
+/** The room of rows that are not drawn. */
+function Gap({ rows, height, width }: { rows: number; height: number; width: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tbody aria-hidden="true" className={styles.gap}>
+      <tr>
+        <td colSpan={width} style={{ height: rows * height }} />
+      </tr>
+    </tbody>
+  );
+}
+
+interface HeadProps<R> {
+  column: ListColumn<R>;
+  sort: string;
+  onSort: (sort: string) => void;
+}
+
+function Head<R>({ column, sort, onSort }: HeadProps<R>) {
+  const { name, title, sorts, number } = column;
+  const at = sorts === undefined ? -1 : sorts.indexOf(sort);
+  const falls = sort === "newest" || sort.startsWith("-");
+  const direction = at < 0 ? "none" : falls ? "descending" : "ascending";
+  return (
+    <th scope="col" className={number ? styles.number : undefined} title={title ?? name} aria-sort={sorts && direction}>
+      {sorts === undefined ? (
+        name
+      ) : (
+        <button type="button" className={styles.sorter} onClick={() => onSort(sorts[at === 0 ? 1 : 0])}>
+          {name}
+          <span aria-hidden="true">{{ descending: " ↓", ascending: " ↑", none: "" }[direction]}</span>
+        </button>
+      )}
+    </th>
+  );
+}
+
+interface RowProps<R> extends Pick<Props<R>, "noun" | "columns" | "onPick"> {
   row: R;
+  index: number;
   picked: boolean;
   here: boolean;
 }
 
-const Row = memo(function Row<R extends Listed>({ row, noun, cells, picked, here, onPick }: RowProps<R>) {
+const Row = memo(function Row<R extends ListedRow>(props: RowProps<R>) {
+  const { row, index, noun, columns, picked, here, onPick } = props;
   return (
-    <tr id={rowId(row.id)} className={styles.row} data-picked={picked} data-here={here} aria-selected={picked}>
+    <tr
+      className={styles.row}
+      data-row={index}
+      data-picked={picked}
+      data-here={here}
+      aria-rowindex={index + 2}
+      aria-selected={picked}
+    >
       <td className={styles.pick}>
         <input
           type="checkbox"
@@ -88,14 +214,16 @@ const Row = memo(function Row<R extends Listed>({ row, noun, cells, picked, here
           onChange={() => onPick(row.id)}
         />
       </td>
-      <td className={styles.state}>
-        <StatusBadge status={row.status} />
-      </td>
-      {cells(row)}
-      <td className={styles.owner}>{row.owner ?? <span className={styles.faint}>here</span>}</td>
-      <td className={styles.when} title={moment(row.created_at)}>
-        {ago(row.created_at)}
-      </td>
+      {columns.map(({ key, name, look, number, cell, isEmpty }) => (
+        <td
+          key={key}
+          className={[look, number && styles.number].filter(Boolean).join(" ") || undefined}
+          data-name={number ? name : undefined}
+          data-empty={isEmpty?.(row)}
+        >
+          {cell(row)}
+        </td>
+      ))}
     </tr>
   );
-}) as <R extends Listed>(props: RowProps<R>) => ReactNode;
+}) as <R extends ListedRow>(props: RowProps<R>) => ReactNode;

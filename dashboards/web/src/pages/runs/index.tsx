@@ -10,6 +10,7 @@ import {
   type View,
 } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
+import { useRoute } from "../../navigation/route";
 import { useShortcut } from "../../navigation/shortcuts";
 import { useViewState } from "../../navigation/viewState";
 import { Button, LinkButton } from "../../parts/Button";
@@ -17,47 +18,68 @@ import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
 import { count } from "../../units";
+import { Arrange } from "./Arrange";
 import { Bulk } from "./Bulk";
-import { useCursor } from "./cursor";
 import { ExperimentRows } from "./ExperimentRows";
 import { Filters } from "./Filters";
 import { type Listed, useExperiments, useRuns } from "./lists";
-import type { RowsProps } from "./PickTable";
+import { AllBox, type RowsProps } from "./PickTable";
 import { usePickAll } from "./pickAll";
+import { prefer, preferences } from "./preferences";
 import { RunRows } from "./RunRows";
 import styles from "./Runs.module.css";
+import { type Range, useNarrow, useThrottled } from "./window";
 
 type Change = (change: Partial<View>, options?: { push?: boolean }) => void;
 
 export default function Runs() {
   const [view, setView] = useViewState(VIEW);
+  const { query } = useRoute();
+  // A bare address begins as this browser chose last; an address with anything in it shows the same to everyone.
+  useEffect(() => {
+    if (query === "") setView(preferences());
+  }, [query, setView]);
+  const change = useCallback<Change>(
+    (wanted, options) => {
+      const { sort, columns } = wanted;
+      if (sort !== undefined || columns !== undefined) {
+        prefer({ ...(sort !== undefined && { sort }), ...(columns !== undefined && { columns }) });
+      }
+      setView(wanted, options);
+    },
+    [setView],
+  );
   return (
     <>
       <h1 className="unseen">Runs</h1>
-      <Filters view={view} change={setView} />
-      {view.what === "runs" ? (
-        <AllRuns view={view} change={setView} />
-      ) : (
-        <AllExperiments view={view} change={setView} />
-      )}
+      <Filters view={view} change={change} />
+      {view.what === "runs" ? <AllRuns view={view} change={change} /> : <AllExperiments view={view} change={change} />}
     </>
   );
 }
 
+/** The rows in sight, as often as their pages are requested. */
+function useRange(): [Range, (range: Range) => void] {
+  const [range, setRange] = useState<Range>({ from: 0, to: 1 });
+  return [useThrottled(range, 100), setRange];
+}
+
 function AllRuns({ view, change }: { view: View; change: Change }) {
-  const listed = useRuns(view);
+  const [range, setRange] = useRange();
+  const listed = useRuns(view, range);
   return (
-    <List view={view} change={change} listed={listed}>
-      {(shared) => <RunRows {...shared} rows={listed.rows} />}
+    <List view={view} change={change} listed={listed} onRange={setRange}>
+      {(shared) => <RunRows {...shared} rowAt={listed.rowAt} chosen={view.columns} />}
     </List>
   );
 }
 
 function AllExperiments({ view, change }: { view: View; change: Change }) {
-  const listed = useExperiments(view);
+  const [range, setRange] = useRange();
+  const listed = useExperiments(view, range);
   return (
-    <List view={view} change={change} listed={listed}>
-      {(shared) => <ExperimentRows {...shared} rows={listed.rows} />}
+    <List view={view} change={change} listed={listed} onRange={setRange}>
+      {(shared) => <ExperimentRows {...shared} rowAt={listed.rowAt} />}
     </List>
   );
 }
@@ -66,12 +88,14 @@ interface Props<R> {
   view: View;
   change: Change;
   listed: Listed<R>;
-  children: (shared: Omit<RowsProps<R>, "rows">) => React.ReactNode;
+  onRange: (range: Range) => void;
+  children: (shared: Omit<RowsProps<R>, "rowAt">) => React.ReactNode;
 }
 
-function List<R extends RunRow | ExperimentRow>({ view, change, listed, children }: Props<R>) {
-  const { rows, total, asked, fresh, showFresh, again, question, readIds } = listed;
+function List<R extends RunRow | ExperimentRow>({ view, change, listed, onRange, children }: Props<R>) {
+  const { rows, total, asked, failure, fresh, showFresh, again, question, readIds } = listed;
   const [done, setDone] = useState("");
+  const narrow = useNarrow();
   const picked = useMemo(() => new Set(view.picked), [view.picked]);
   const latest = useRef(view.picked);
   useEffect(() => {
@@ -84,23 +108,22 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
     },
     [change],
   );
-  const ids = useMemo(() => rows.map((row) => row.id), [rows]);
-  const matching = Math.max(total ?? 0, rows.length);
   const isAllPicked =
-    picked.size >= Math.min(matching, MOST_SELECTED) && ids.slice(0, MOST_SELECTED).every((id) => picked.has(id));
+    picked.size > 0 &&
+    picked.size >= Math.min(total, MOST_SELECTED) &&
+    rows.every((row, at) => picked.has(row.id) || at >= MOST_SELECTED);
   const all = usePickAll(
     () => readIds(MOST_SELECTED),
     question,
     (found) => change({ picked: found }),
   );
   const pickAll = (): void => (isAllPicked ? change({ picked: [] }) : all.start());
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = asked;
-  const onward = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-  const linkOf = (id: string): string => linkTo([view.what, id]);
-  const cursor = useCursor({ ids, linkOf, onPick: pick, onPickAll: pickAll, onNoneLeft: onward });
+  const linkOf = useCallback((id: string): string => linkTo([view.what, id]), [view.what]);
   useShortcut("Escape", "Clear selection", () => change({ picked: [] }), { group: "List", enabled: picked.size > 0 });
+  const fields = useMemo(
+    () => [...new Set(rows.flatMap((row) => ("point" in row ? Object.keys(row.point) : [])))].sort(),
+    [rows],
+  );
   if (asked.isError) return <ErrorNote error={asked.error} action={<Button onClick={again}>Try again</Button>} />;
   if (asked.isPending) return <Waiting height="50vh" />;
   const message = done !== "" && (
@@ -111,7 +134,7 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
       </Button>
     </p>
   );
-  if (rows.length === 0) {
+  if (total === 0) {
     return (
       <>
         {message}
@@ -119,13 +142,15 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
       </>
     );
   }
+  const picks = { isAllPicked, isSomePicked: picked.size > 0, onPickAll: pickAll };
   return (
     <>
       {message}
       <div className={styles.above}>
+        {narrow && <AllBox {...picks} />}
         <p role="status">
-          {count(matching)} {view.what}
-          {isFiltered(view) && " that match"}, {view.sort} first
+          {count(total)} {total === 1 ? view.what.slice(0, -1) : view.what}
+          {isFiltered(view) && (total === 1 ? " matches" : " match")}
           {all.busy && ": selecting them …"}
         </p>
         {fresh > 0 && (
@@ -133,46 +158,34 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, children
             {count(fresh)} new: show
           </Button>
         )}
-        <Button kind="quiet" onClick={() => change({ sort: view.sort === "newest" ? "oldest" : "newest" })}>
-          {view.sort === "newest" ? "Oldest first" : "Newest first"}
-        </Button>
+        <Arrange view={view} fields={fields} change={change} />
       </div>
       {all.error !== null && <ErrorNote error={all.error} action={<Button onClick={all.start}>Try again</Button>} />}
+      {failure !== null && <ErrorNote error={failure} action={<Button onClick={again}>Try again</Button>} />}
       <div className={styles.list} data-old={asked.isPlaceholderData} aria-busy={all.busy}>
-        {children({ picked, isAllPicked, cursor, onPick: pick, onPickAll: pickAll })}
+        {children({
+          ...picks,
+          total,
+          onRange,
+          linkOf,
+          isPicked: (id) => picked.has(id),
+          onPick: pick,
+          sort: view.sort,
+          onSort: (sort) => change({ sort }),
+        })}
       </div>
-      <More waits={hasNextPage} onward={onward} />
       {picked.size > 0 && (
         <Bulk
           what={view.what}
           picked={view.picked}
           rows={rows}
-          matching={matching}
+          matching={total}
           change={change}
           again={again}
           onDone={setDone}
         />
       )}
     </>
-  );
-}
-
-/** The end of the list: requests the next page when scrolling comes near. */
-function More({ waits, onward }: { waits: boolean; onward: () => void }) {
-  const end = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const element = end.current;
-    if (element === null || !waits) return;
-    const watch = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && onward(), {
-      rootMargin: "800px",
-    });
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, [waits, onward]);
-  return (
-    <div ref={end} className={styles.end}>
-      {waits ? "Loading more …" : ""}
-    </div>
   );
 }
 

@@ -1,16 +1,22 @@
-/** The two lists, page by page. While they are shown, statuses change in place, and new rows are only counted. */
-import {
-  type InfiniteData,
-  type UseInfiniteQueryResult,
-  useInfiniteQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+/** The two lists. Only the pages with rows in sight are requested: a page begins at the cursor of the page before, or a number of rows
+ * after the first page. While a list is shown, statuses change in place, and new rows are only counted.
+ */
+import { type UseQueryResult, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
-import { type ExperimentRow, experimentsQuery, isLive, type RunRow, runsQuery, type View } from "../../data/runList";
+import {
+  type ExperimentRow,
+  experimentsQuery,
+  isLive,
+  PAGE,
+  type RunRow,
+  runsQuery,
+  type View,
+} from "../../data/runList";
 import type { Status } from "../../parts/Badge";
 import { type Change, useChanges } from "./live";
 import { idsOfAll } from "./pickAll";
+import type { Range } from "./window";
 
 interface Page<R> {
   items: R[];
@@ -19,10 +25,16 @@ interface Page<R> {
 }
 
 export interface Listed<R> {
+  /** The rows that are loaded and near the sight. */
   rows: readonly R[];
-  /** The number of matching rows on all pages; null while it is unknown. */
-  total: number | null;
-  asked: UseInfiniteQueryResult<InfiniteData<Page<R>>>;
+  /** The row at a place of the list; undefined before it is loaded. */
+  rowAt: (index: number) => R | undefined;
+  /** The number of matching rows. */
+  total: number;
+  /** The first page. */
+  asked: UseQueryResult<Page<R>>;
+  /** An error of a page further down. */
+  failure: Error | null;
   /** The number of new rows that the list does not show yet. */
   fresh: number;
   showFresh: () => void;
@@ -43,10 +55,10 @@ const BECOMES: Record<string, Status> = {
   "run.retried": "running",
 };
 
-export function useRuns(view: View): Listed<RunRow> {
+export function useRuns(view: View, range: Range): Listed<RunRow> {
   const question = useMemo(() => runsQuery(view), [view]);
   const key = useMemo(() => ["runs", question], [question]);
-  const listed = useList<RunRow>(key, (more) =>
+  const listed = useList<RunRow>(key, range, (more) =>
     answered(api.GET("/api/v1/runs", { params: { query: { ...question, ...more } } })),
   );
   const { patch, ids, count } = listed;
@@ -71,10 +83,10 @@ export function useRuns(view: View): Listed<RunRow> {
   return listed;
 }
 
-export function useExperiments(view: View): Listed<ExperimentRow> {
+export function useExperiments(view: View, range: Range): Listed<ExperimentRow> {
   const question = useMemo(() => experimentsQuery(view), [view]);
   const key = useMemo(() => ["experiments", question], [question]);
-  const listed = useList<ExperimentRow>(key, (more) =>
+  const listed = useList<ExperimentRow>(key, range, (more) =>
     answered(api.GET("/api/v1/experiments", { params: { query: { ...question, ...more } } })),
   );
   const { patch, ids, count, rows } = listed;
@@ -100,13 +112,9 @@ export function useExperiments(view: View): Listed<ExperimentRow> {
 
 interface More {
   cursor?: string;
+  skip?: number;
   total?: boolean;
   limit?: number;
-}
-
-/** Parameters of the page after a cursor; the first page has none. */
-function after(cursor: string): More {
-  return cursor === "" ? {} : { cursor };
 }
 
 function statusOf(change: Change): Status | null {
@@ -114,36 +122,60 @@ function statusOf(change: Change): Status | null {
   return BECOMES[change.kind] ?? null;
 }
 
+/** The pages with these rows, but the first one. */
+export function pagesOf({ from, to }: Range): number[] {
+  const first = Math.max(1, Math.floor(from / PAGE));
+  return Array.from({ length: Math.max(0, Math.ceil(to / PAGE) - first) }, (_, at) => first + at);
+}
+
 function useList<R extends { id: string; href: string }>(
   key: readonly unknown[],
+  range: Range,
   read: (more: More) => Promise<Page<R>>,
 ) {
   const client = useQueryClient();
   const [unseen, setUnseen] = useState<ReadonlySet<string>>(new Set());
-  const asked = useInfiniteQuery({
-    queryKey: key,
+  const asked = useQuery({
+    queryKey: [...key, "first"],
     // The first page counts all matching rows.
-    queryFn: ({ pageParam }) => read({ ...after(pageParam), ...(pageParam === "" && { total: true }) }),
-    initialPageParam: "",
-    getNextPageParam: (page) => page.next,
+    queryFn: () => read({ total: true }),
     // While another query is running, the last rows stay, so that nothing jumps.
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnMount: "always",
     refetchOnWindowFocus: false,
   });
-  const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.items) ?? [], [asked.data]);
-  const ids = useMemo(() => new Set(rows.map((row) => row.id)), [rows]);
+  const first = asked.data;
+  const anchor = asked.isPlaceholderData ? null : (first?.next ?? null);
+  const numbers = pagesOf(range);
+  // Pages begin after the first one: with another first page they are others.
+  const pageKey = (page: number): readonly unknown[] => [...key, "page", anchor, page];
+  const placeOf = (page: number, from: string): More => {
+    const before = page === 1 ? from : client.getQueryData<Page<R>>(pageKey(page - 1))?.next;
+    return before ? { cursor: before } : { cursor: from, skip: (page - 1) * PAGE };
+  };
+  const pages = useQueries({
+    queries: numbers.map((page) => ({
+      queryKey: pageKey(page),
+      queryFn: () => read(placeOf(page, anchor ?? "")),
+      enabled: anchor !== null,
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+    })),
+  });
+  const loaded = new Map<number, readonly R[]>([[0, first?.items ?? []]]);
+  for (const [at, page] of numbers.entries()) loaded.set(page, pages[at]?.data?.items ?? []);
+  const rows = [...loaded.values()].flat();
+  const ids = new Set(rows.map((row) => row.id));
   // Not the key itself: it is another object after every change of the address, including a selection.
   const question = JSON.stringify(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another query, another count
   useEffect(() => setUnseen(new Set()), [question]);
   const patch = useCallback(
     (change: (row: R) => R) =>
-      client.setQueryData<InfiniteData<Page<R>>>(
-        key,
-        (known) =>
-          known && { ...known, pages: known.pages.map((page) => ({ ...page, items: page.items.map(change) })) },
+      client.setQueriesData<Page<R>>(
+        { queryKey: key },
+        (known) => known && { ...known, items: known.items.map(change) },
       ),
     [client, key],
   );
@@ -153,15 +185,17 @@ function useList<R extends { id: string; href: string }>(
   const { refetch } = asked;
   const again = useCallback(() => {
     setUnseen(new Set());
-    void refetch();
-  }, [refetch]);
-  const total = asked.data?.pages[0]?.total ?? null;
-  const isWhole = !asked.hasNextPage && !asked.isPlaceholderData;
+    void refetch().then(() => client.invalidateQueries({ queryKey: [...key, "page"] }));
+  }, [refetch, client, key]);
   const readIds = (most: number): Promise<readonly string[]> =>
-    isWhole
-      ? Promise.resolve([...ids].slice(0, most))
-      : idsOfAll((cursor, limit) => read({ ...after(cursor), limit }), most);
+    first !== undefined && first.next === null && !asked.isPlaceholderData
+      ? Promise.resolve(first.items.map((row) => row.id).slice(0, most))
+      : idsOfAll((cursor, limit) => read({ ...(cursor !== "" && { cursor }), limit }), most);
   return {
-    rows, total, ids, asked, fresh: unseen.size, showFresh: again, again, question, readIds, patch, count,
+    rows, ids, asked, again, question, readIds, patch, count,
+    total: first?.total ?? first?.items.length ?? 0,
+    rowAt: (index: number): R | undefined => loaded.get(Math.floor(index / PAGE))?.[index % PAGE],
+    failure: pages.find((page) => page.error !== null)?.error ?? null,
+    fresh: unseen.size, showFresh: again,
   }; // biome-ignore format: one look
 }

@@ -1,0 +1,81 @@
+/** The order of the list, and the choice of its columns; on a phone, which shows no heads, also the box that selects all. */
+import type { View } from "../../data/runList";
+import { Button } from "../../parts/Button";
+import { Menu } from "../../parts/Menu";
+import { choices, USUAL } from "./columns";
+import styles from "./Runs.module.css";
+
+interface Props {
+  view: View;
+  /** The swept fields of the rows in sight. */
+  fields: readonly string[];
+  change: (change: Partial<View>) => void;
+}
+
+export function Arrange({ view, fields, change }: Props) {
+  const runs = view.what === "runs";
+  const shown = view.columns.length > 0 ? view.columns : USUAL;
+  const kept = shown.filter((key) => key.startsWith("point.")).map((key) => key.slice("point.".length));
+  const all = choices([...new Set([...kept, ...fields])]);
+  const toggle = (key: string): void => {
+    const next = shown.includes(key) ? shown.filter((one) => one !== key) : [...shown, key];
+    const usual = next.length === USUAL.length && next.every((one) => USUAL.includes(one));
+    // At least one stays: none would be the usual ones.
+    if (next.length > 0) change({ columns: usual ? [] : next });
+  };
+  return (
+    <>
+      <div className={styles.order}>
+        <span aria-hidden="true">Order</span>
+        <select aria-label="Order" value={view.sort} onChange={(event) => change({ sort: event.target.value })}>
+          {orders(runs ? all : [], view.sort).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      {runs && (
+        <div className={styles.menu}>
+          <Menu label="Columns" name="Columns">
+            <fieldset className={styles.columns}>
+              <legend className="unseen">Columns</legend>
+              {all.map(({ key, name }) => (
+                <label key={key}>
+                  <input type="checkbox" checked={shown.includes(key)} onChange={() => toggle(key)} />
+                  {name}
+                </label>
+              ))}
+              <Button kind="quiet" disabled={view.columns.length === 0} onClick={() => change({ columns: [] })}>
+                Usual columns
+              </Button>
+            </fieldset>
+          </Menu>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Columns that are no order. */
+const UNSORTED = ["cc", "path"];
+
+function orders(columns: readonly { key: string; name: string }[], now: string): readonly [string, string][] {
+  const known: [string, string][] = [
+    ["newest", "Newest first"],
+    ["oldest", "Oldest first"],
+  ];
+  if (columns.length > 0) known.push(["name", "Name, from a"], ["-name", "Name, from z"]);
+  for (const { key, name } of columns) {
+    if (UNSORTED.includes(key)) continue;
+    const [up, down] = WORDS[key] ?? ["least first", "most first"];
+    known.push([key, `${name}, ${up}`], [`-${key}`, `${name}, ${down}`]);
+  }
+  return known.some(([value]) => value === now) ? known : [...known, [now, now]];
+}
+
+const WORDS: Record<string, readonly [string, string]> = {
+  owner: ["from a", "from z"],
+  start: ["first", "last"],
+  end: ["first", "last"],
+};
