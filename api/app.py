@@ -25,6 +25,7 @@ from longhaul.api.openapi.document import reference
 from longhaul.api.redaction import Outward
 from longhaul.api.routes import (
     baselines,
+    bulk,
     catalogue,
     comparisons,
     experiments,
@@ -96,6 +97,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         experiments,
         values,
         points,
+        bulk,
         runs,
         series,
         files,

@@ -9,24 +9,22 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
 
-from longhaul.api.schemas.experiments import TEXT, TOKEN_NAME, Status
+from longhaul.api.schemas.experiments import CURSOR, TEXT, TOKEN_NAME, WHEN, Status
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.lists.orders import COLUMNS, Place
 from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_duration, parse_rate
 
-# A cursor needs no encoding in a URL: the time, and the id, which distinguishes rows of the same time.
-_CURSOR = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}Z_[0-9a-f]{1,32}$"
 # In an order by a value the value is in front, nothing for none.
-_PLACE = rf"^([^\x00-\x1f\x7f]{{0,200}}_)?{_CURSOR[1:]}"
+_PLACE = rf"^([^\x00-\x1f\x7f]{{0,200}}_)?{CURSOR[1:]}"
 _UTC = "+00:00"
 
 LimitQuery = Annotated[int, Query(ge=1, le=500, description="The most rows to return.", examples=[20])]
 CursorQuery = Annotated[
     str | None,
     Query(
-        pattern=_CURSOR,
+        pattern=CURSOR,
         description="The `next` of the previous page.",
         examples=["2031-05-17T09:00:00.000Z_5d41402abc4b2a76"],
     ),
@@ -71,7 +69,6 @@ OrderQuery = Annotated[
     ),
 ]
 StatusQuery = Annotated[Status | None, Query(description="Only rows with this status.", examples=["done"])]
-_WHEN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z)?$"
 _QUANTITY = r"^[0-9][0-9.eE+-]{0,15} ?[A-Za-zµ/]{1,8}$"
 
 
@@ -100,17 +97,17 @@ async def _of_all(
     ] = "",
     since: Annotated[
         str | None,
-        Query(alias="from", pattern=_WHEN, description="Created at this time or later, UTC.", examples=["2026-01-01"]),
+        Query(alias="from", pattern=WHEN, description="Created at this time or later, UTC.", examples=["2026-01-01"]),
     ] = None,
     until: Annotated[
         str | None,
         Query(
-            alias="to", pattern=_WHEN, description="Created before this time, UTC.", examples=["2100-01-01T00:00:00Z"]
+            alias="to", pattern=WHEN, description="Created before this time, UTC.", examples=["2100-01-01T00:00:00Z"]
         ),
     ] = None,
 ) -> Filter:
     return Filter(
-        owner=owner, backend=backend, controls=tuple(cc or ()), text=text, since=_moment(since), until=_moment(until)
+        owner=owner, backend=backend, controls=tuple(cc or ()), text=text, since=moment(since), until=moment(until)
     )  # fmt: skip
 
 
@@ -150,7 +147,7 @@ def _quantity(parse: Callable[[str], int], written: str | None) -> int | None:
         raise PlanError("reading the filter", written or "", f"needed: {error}") from None
 
 
-def _moment(written: str | None) -> str | None:
+def moment(written: str | None) -> str | None:
     """A time as in the database."""
     if written is None:
         return None
@@ -185,6 +182,11 @@ def place_cursor(place: Place) -> str:
     return f"{place.value or ''}_{_cursor(place.at, place.id)}"
 
 
+def place_of(row: Mapping[str, Any]) -> str:
+    """The cursor after a row in an order of time."""
+    return _cursor(row["created_at"], row["id"])
+
+
 def _cursor(at: str, key: str) -> str:
     return f"{at.removesuffix(_UTC)}Z_{key}"
 
@@ -195,5 +197,5 @@ def page(
     """A page of rows; one more than `limit` was read, to find out whether there is a next page."""
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
-    after = _cursor(last["created_at"], last["id"]) if last else None
+    after = place_of(last) if last else None
     return {"items": list(shown[:limit]), "next": after, "total": total}

@@ -134,9 +134,7 @@ def _page(
             skip=skip,
         )
         return rendered(page(rows, _rows(lab, rows), limit, matching))
-    found = catalog.ordered(
-        limit + 1, wanted, order, after=place, skip=skip, experiment_id=experiment_id
-    )
+    found = catalog.ordered(limit + 1, wanted, order, after=place, skip=skip, experiment_id=experiment_id)
     shown = page([row for row, _ in found], _rows(lab, [row for row, _ in found]), limit, matching)
     if shown["next"] is not None:
         shown["next"] = place_cursor(found[limit - 1][1])

@@ -25,6 +25,11 @@ HOST_NAME = r"^([A-Za-z][A-Za-z0-9_-]{0,31}=)?[a-z][a-z0-9-]{0,30}$"
 # The text that yaml_text.py accepts; in an experiment's own text it accepts less.
 TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]*$"
 
+# A cursor needs no encoding in a URL: the time, and the id, which distinguishes rows of the same time.
+CURSOR = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}Z_[0-9a-f]{1,32}$"
+# A time of a filter, UTC.
+WHEN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,3})?)?Z)?$"
+
 QUICK: Json = {
     "experiment": "first-look",
     "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},

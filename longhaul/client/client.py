@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 
 from longhaul.api.schemas import experiments as schemas
+from longhaul.api.schemas.bulk import BulkResult, Refusal
 from longhaul.api.schemas.experiments import (
     LIVE,
     ROOT,
@@ -162,6 +164,25 @@ class Client(UserCode):
     def runs(self, **filters: Any) -> Iterator[RunRow]:
         """All runs, page by page; filters are those of GET /runs, such as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
         return self._pages(Runs, "/runs", filters)
+
+    def act_on_runs(self, action: Literal["delete", "pin", "unpin"], **filters: Any) -> BulkResult:
+        """Delete, pin or unpin all runs that match; refused ones stay as they are, with the reasons. Filters are those of `runs`.
+
+        Runs that are made meanwhile are not meant. It may be repeated, as a rerun must not."""
+        asked, body = _without_none(filters), dict[str, Any]({"action": action})
+        newest = self._get(Runs, "/runs", **{**asked, "sort": "newest", "limit": 1})
+        done, refused = 0, list[Refusal]()
+        if newest.items:
+            at = datetime.fromisoformat(newest.items[0].created_at) + timedelta(milliseconds=1)
+            body["until"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        while newest.items:
+            answer = self._post(BulkResult, "/runs/bulk", params=asked, json=body)
+            done += answer.done
+            refused += answer.refused
+            if answer.next is None:
+                break
+            body["cursor"] = answer.next
+        return BulkResult(done=done, refused=refused, next=None)
 
     def series(
         self,

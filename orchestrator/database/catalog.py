@@ -148,7 +148,10 @@ class Catalog:
         """Some runs of any status, after the one with that creation time and id, and `skip` more."""
         if skip:
             order, place = Order(falls=not oldest_first), None if after is None else Place(None, *after)
-            return [row for row, _ in self.ordered(limit, wanted, order, after=place, skip=skip, experiment_id=experiment_id)]
+            return [
+                row
+                for row, _ in self.ordered(limit, wanted, order, after=place, skip=skip, experiment_id=experiment_id)
+            ]
         query = _of_experiment(select(RUNS), experiment_id)
         with self._database.read() as connection:
             found, by, holds = rarest(connection, wanted, _MOST_SORTED), None, None

@@ -153,7 +153,10 @@ class Experiments:
         wide = {"spec", "lint", "asked"}
         query = wanted.apply(select(*(column for column in EXPERIMENTS.c if column.name not in wide)), EXPERIMENTS)
         with self._database.read() as connection:
-            return [_without_words(row) for row in page_of(connection, query.offset(skip or None), EXPERIMENTS, limit, after, oldest_first)]
+            return [
+                _without_words(row)
+                for row in page_of(connection, query.offset(skip or None), EXPERIMENTS, limit, after, oldest_first)
+            ]
 
     def count(self, wanted: Filter = ALL) -> int:
         """How many experiments there are on all pages together."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from longhaul.client.client import Client
 from longhaul.orchestrator.kernels.artefacts import hashes
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.installation import AGENT
@@ -109,7 +110,9 @@ def test_a_list_has_a_total_if_requested(service: Service) -> None:
             assert client.get(f"{ROOT}/{noun}", params=params | {"total": True}).json()["total"] == 1
 
 
-@pytest.mark.parametrize("sort", ["newest", "oldest", "goodput", "-goodput", "-rtt", "seed", "-point.path.rtt", "start"])
+@pytest.mark.parametrize(
+    "sort", ["newest", "oldest", "goodput", "-goodput", "-rtt", "seed", "-point.path.rtt", "start"]
+)
 def test_pages_in_every_order_and_after_a_jump_are_parts_of_one_list(service: Service, sort: str) -> None:
     whole = _found(service, "runs", sort=sort)
     assert len(whole) == 2
@@ -157,6 +160,80 @@ def test_only_its_owner_deletes_a_run_and_not_while_it_is_pinned_or_in_a_baselin
     # Submitted again, it runs again under the same id.
     again = service.wait(service.submit({"shipped": "quick", "seed": 4712})["id"])
     assert (again["runs"], again["progress"]["cached"], again["status"]) == ([run], 0, "done")
+
+
+def _act(client: Any, action: str, more: dict[str, Any] | None = None, **filters: Any) -> dict[str, Any]:
+    answer = client.post(f"{ROOT}/runs/bulk", params=filters, json={"action": action, **(more or {})})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_all_runs_that_match_are_acted_on_with_the_rights_of_single_requests(
+    service: Service,
+) -> None:
+    others = service.wait(service.submit({"shipped": "quick", "seed": 4715, "set": ["experiment=bulk"]}, "admin")["id"])
+    asked = {"shipped": "quick", "repeats": 3, "set": ["experiment=bulk", "duration=3 s"]}
+    mine = service.wait(service.submit(asked)["id"])
+    ids = [href.rpartition("/")[2] for href in mine["runs"]]
+    (other,) = (href.rpartition("/")[2] for href in others["runs"])
+    of_bulk: dict[str, Any] = {"experiment": "bulk"}
+    with service.client("run") as owner, service.client("read") as reader, service.client() as admin:
+        assert reader.post(f"{ROOT}/runs/bulk", params=of_bulk, json={"action": "delete"}).status_code == 403
+        # A filter that finds nothing, and one that is not understood, change nothing.
+        assert _act(owner, "delete", experiment="none") == {"done": 0, "refused": [], "next": None}
+        assert (
+            owner.post(f"{ROOT}/runs/bulk", params={"status": "banana"}, json={"action": "delete"}).status_code == 422
+        )
+        assert owner.post(f"{ROOT}/runs/bulk", json={"action": "paint"}).status_code == 422
+        pinned = _act(owner, "pin", {"without": [ids[0]]}, **of_bulk)
+        assert pinned["done"] == 2
+        assert [(one["status"], one["what"], one["count"], one["runs"]) for one in pinned["refused"]] == [
+            (403, "it belongs to first", 1, [other])
+        ]
+        assert {row["id"] for row in _found(service, "runs", pinned=True, **of_bulk)} == set(ids[1:])
+        # Runs that are made later are not meant.
+        newest = min(row["created_at"] for row in _found(service, "runs", **of_bulk))
+        assert _act(owner, "unpin", {"until": newest.replace("+00:00", "Z")}, **of_bulk)["done"] == 0
+        deleted = _act(owner, "delete", **of_bulk)
+        assert deleted["done"] == 1 and deleted["next"] is None
+        assert {(one["what"], one["count"]) for one in deleted["refused"]} == {
+            ("it belongs to first", 1), ("it is pinned", 2),
+        }  # fmt: skip
+        assert _act(owner, "unpin", experiment_id=mine["id"])["done"] == 2
+        assert {row["pinned"] for row in _found(service, "runs", **of_bulk)} == {False}
+        assert _act(owner, "rerun", text=ids[1])["done"] == 1
+        # The audit has a line for each run.
+        lines = admin.get(f"{ROOT}/audit", params={"limit": 500}).json()
+        deletions = {
+            line["subject"].rpartition("/")[2]: line["outcome"] for line in lines if line["action"] == "delete_run"
+        }
+        assert deletions[ids[0]] == 204 and deletions[ids[1]] == 409 and deletions[other] == 403
+
+
+def test_the_python_client_acts_on_all_runs_that_match(service: Service) -> None:
+    asked = {"shipped": "quick", "repeats": 2, "set": ["experiment=bulk-python", "duration=3 s"]}
+    service.wait(service.submit(asked)["id"])
+    with Client(service.url, service.tokens["run"]) as client:
+        assert client.act_on_runs("pin", experiment="bulk-python").done == 2
+        refused = client.act_on_runs("delete", experiment="bulk-python", cc="cubic")
+        assert (refused.done, [(one.what, one.count) for one in refused.refused]) == (0, [("it is pinned", 2)])
+        assert client.act_on_runs("unpin", experiment="bulk-python").done == 2
+        assert client.act_on_runs("delete", experiment="bulk-python").done == 2
+        assert client.act_on_runs("delete", experiment="bulk-python").done == 0
+
+
+def test_a_bulk_action_goes_on_at_its_cursor(service: Service) -> None:
+    """More runs than one request does; they wait, so each is refused."""
+    made = service.submit(
+        {"shipped": "quick", "repeats": 130, "set": ["experiment=bulk-long", "duration=4000 s"], "priority": -10}
+    )
+    with service.client("run") as owner:
+        first = _act(owner, "delete", experiment="bulk-long")
+        second = _act(owner, "delete", {"cursor": first["next"]}, experiment="bulk-long")
+        counts = [sum(one["count"] for one in answer["refused"]) + answer["done"] for answer in (first, second)]
+        assert (counts, second["next"]) == ([100, 30], None)
+        owner.post(f"{ROOT}/experiments/{made['id']}/cancel")
 
 
 def test_a_rerun_has_the_trace_of_the_original_run(service: Service) -> None:

@@ -172,7 +172,9 @@ def test_a_page_by_time_skips_rows(lab: Lab, oldest_first: bool) -> None:
     assert lab.catalog.page(6, skip=1000) == []
 
 
-@pytest.mark.parametrize("order", ["", "banana", "-newest", "point.", "point.a b", "point.%27", "goodput;", "--goodput"])
+@pytest.mark.parametrize(
+    "order", ["", "banana", "-newest", "point.", "point.a b", "point.%27", "goodput;", "--goodput"]
+)
 def test_an_unknown_order_is_refused_with_the_known_ones(order: str) -> None:
     with pytest.raises(PlanError, match=r"an order is `newest`, `oldest`, one of name, .*goodput"):
         read_order(order)
