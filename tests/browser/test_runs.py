@@ -38,6 +38,12 @@ def rows(page: Page) -> Locator:
     return page.get_by_role("table").locator("tr[data-row]")
 
 
+def confirms_deletion(page: Page, noun: str) -> None:
+    """Confirm it, and do not wait for the time in which it can be undone."""
+    page.get_by_role("dialog").get_by_role("button", name=f"Delete {noun}").click()
+    page.get_by_role("button", name="Now").click()
+
+
 def test_empty_lab_offers_to_launch(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run", "runs")
@@ -162,7 +168,7 @@ def test_selected_runs_are_compared_pinned_rerun_and_deleted(visitor: Visitor, f
     expect(page.get_by_text("pinned", exact=True)).to_have_count(3)
     # Pinned runs are not deleted: each is refused.
     bar.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+    confirms_deletion(page, "3 runs")
     expect(page.get_by_role("dialog", name="3 refused")).to_contain_text("it is pinned")
     visitor.pictures("runs-refused")
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
@@ -173,7 +179,7 @@ def test_selected_runs_are_compared_pinned_rerun_and_deleted(visitor: Visitor, f
     # Statuses change in place, without the list being read again.
     expect(rows(page).filter(has_text="done")).to_have_count(6)
     bar.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+    confirms_deletion(page, "3 runs")
     expect(rows(page)).to_have_count(3)
     expect(page.get_by_role("status").filter(has_text="3 runs deleted.")).to_be_visible()
     with filled.client() as client:
@@ -212,7 +218,7 @@ def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service
     page.get_by_role("dialog").get_by_role("button", name="Cancel 1 experiment").click()
     expect(rows(page).filter(has_text="cancelled")).to_have_count(1)
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete 1 experiment").click()
+    confirms_deletion(page, "1 experiment")
     expect(page.get_by_role("heading", name="No experiments match")).to_be_visible()
     with filled.client() as client:
         assert client.get(f"{ROOT}/experiments/{made['id']}").status_code == 404
@@ -237,7 +243,7 @@ def test_run_of_another_owner_is_not_deleted(visitor: Visitor, filled: Service) 
     visitor.logs_in("run", "runs?owner=first")
     rows(page).get_by_role("checkbox").check()
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete 1 run").click()
+    confirms_deletion(page, "1 run")
     expect(page.get_by_role("dialog", name="1 refused")).to_contain_text("ask the owner or an admin")
 
 
@@ -249,7 +255,10 @@ def queued(service: Service, name: str, repeats: int) -> dict[str, Any]:
 
 def drawn(page: Page) -> list[int]:
     """The places of the rows that the document has."""
-    return [int(place) for place in page.evaluate("[...document.querySelectorAll('tr[data-row]')].map(row => row.dataset.row)")]
+    return [
+        int(place)
+        for place in page.evaluate("[...document.querySelectorAll('tr[data-row]')].map(row => row.dataset.row)")
+    ]
 
 
 def test_a_long_list_draws_few_rows_and_jumps_to_any_of_them(visitor: Visitor, filled: Service) -> None:
@@ -273,14 +282,18 @@ def test_a_long_list_draws_few_rows_and_jumps_to_any_of_them(visitor: Visitor, f
     # Every row is there once, at its place, wherever the page is scrolled to.
     found: dict[int, str] = {}
     for _ in range(60):
-        for place, href in page.evaluate("[...document.querySelectorAll('tr[data-row]:has(a)')].map(row => [row.dataset.row, row.querySelector('a').hash])"):
+        for place, href in page.evaluate(
+            "[...document.querySelectorAll('tr[data-row]:has(a)')].map(row => [row.dataset.row, row.querySelector('a').hash])"
+        ):
             assert found.setdefault(int(place), href) == href
         if len(found) == 700:
             break
         page.mouse.wheel(0, -500)
         page.wait_for_timeout(150)
     assert [found[place].rpartition("/")[2] for place in range(700)] == ids
-    heights = "new Set([...document.querySelectorAll('tr[data-row]')].map(row => row.getBoundingClientRect().height)).size"
+    heights = (
+        "new Set([...document.querySelectorAll('tr[data-row]')].map(row => row.getBoundingClientRect().height)).size"
+    )
     assert page.evaluate(heights) == 1
     # Keys move through rows that are not drawn yet.
     for _ in range(45):
@@ -352,7 +365,7 @@ def test_all_matching_runs_are_selected_and_refusals_are_counted(visitor: Visito
     assert picked is not None and set(picked[1].split(",")) == ids
     # All of them are queued or running: each is refused for the same reason.
     bar.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete 70 runs").click()
+    confirms_deletion(page, "70 runs")
     refused = page.get_by_role("dialog", name="70 refused")
     expect(refused).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="0 of 70 runs deleted; 70 refused.")).to_be_attached()
@@ -377,6 +390,89 @@ def test_all_matching_runs_are_selected_and_refusals_are_counted(visitor: Visito
     page.get_by_label("Select all that match").click()
     expect(bar).to_contain_text("70 runs")
     bar.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete 70 runs").click()
+    confirms_deletion(page, "70 runs")
     expect(page.get_by_role("status").filter(has_text="70 runs deleted.")).to_be_visible()
     expect(page.get_by_role("heading", name="No runs match")).to_be_visible()
+
+
+def test_deletion_can_be_undone_and_a_closed_page_deletes_nothing(
+    browser: Browser, visitor: Visitor, filled: Service
+) -> None:
+    made = queued(filled, "undone", 3)
+    with filled.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        filled.wait(made["id"])
+    page = visitor.page
+    visitor.logs_in("run", f"runs?of={made['id']}")
+    page.get_by_label("Select all that match").click()
+    bar = page.get_by_role("toolbar")
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+    expect(page.get_by_role("status").filter(has_text="3 runs will be deleted.")).to_be_visible()
+    visitor.pictures("runs-undo")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="will be deleted")).to_have_count(0)
+    # The selection is as before.
+    expect(bar).to_contain_text("3 runs")
+    # A page that is closed before the time has deleted nothing.
+    with Visitor.comes(browser, filled) as other:
+        other.enters("run")
+        other.opens(f"runs?of={made['id']}")
+        other.page.get_by_label("Select all that match").click()
+        other.page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+        other.page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+        expect(other.page.get_by_role("button", name="Undo")).to_be_visible()
+    page.wait_for_timeout(8500)
+    with filled.client() as client:
+        assert client.get(f"{ROOT}/runs", params={"experiment_id": made["id"], "total": True}).json()["total"] == 3
+    # It goes on while another page is shown, without a further press.
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    expect(page.get_by_role("status").filter(has_text="3 runs deleted.")).to_be_visible()
+    with filled.client() as client:
+        assert client.get(f"{ROOT}/runs", params={"experiment_id": made["id"], "total": True}).json()["total"] == 0
+
+
+def test_more_runs_than_an_address_has_room_for_are_selected_by_their_filter(visitor: Visitor, filled: Service) -> None:
+    made = queued(filled, "very-many", 1010)
+    with filled.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        filled.wait(made["id"])
+    page = visitor.page
+    visitor.logs_in("run", "runs?name=very-many")
+    box = page.get_by_label("Select all that match")
+    box.click()
+    bar = page.get_by_role("toolbar")
+    expect(bar).to_contain_text("1,010 runs")
+    expect(box).to_be_checked()
+    expect(page).to_have_url(re.compile(r"picked=all,20[0-9T:.-]+Z$"))
+    page.keyboard.press("End")
+    last = page.locator("tr[data-row='1009']")
+    expect(last.get_by_role("checkbox")).to_be_checked()
+    last.get_by_role("checkbox").uncheck()
+    expect(bar).to_contain_text("1,009 runs, all that match but 1")
+    expect(box).to_have_js_property("indeterminate", True)
+    kept = str(last.get_by_role("link").get_attribute("href")).rpartition("/")[2]
+    visitor.pictures("runs-all-but-one")
+    bar.get_by_role("button", name="Delete").click()
+    confirms_deletion(page, "1,009 runs")
+    expect(page.get_by_role("status").filter(has_text="1,009 runs deleted.")).to_be_visible(timeout=120_000)
+    expect(rows(page)).to_have_count(1)
+    with filled.client() as client:
+        left = client.get(f"{ROOT}/runs", params={"experiment": "very-many"}).json()["items"]
+    assert [row["id"] for row in left] == [kept]
+
+
+def test_selected_runs_that_the_filter_leaves_out_are_named(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    with filled.client("read") as client:
+        (reno, *_) = client.get(f"{ROOT}/runs", params={"cc": "reno"}).json()["items"]
+        (vegas, *_) = client.get(f"{ROOT}/runs", params={"cc": "vegas"}).json()["items"]
+    visitor.logs_in("run", f"runs?cc=reno&picked={reno['id']},{vegas['id']}")
+    bar = page.get_by_role("toolbar")
+    expect(bar).to_contain_text("2 runs, 1 not shown")
+    expect(page.get_by_label("Select all that match")).to_have_js_property("indeterminate", True)
+    bar.get_by_role("button", name="Leave it out").click()
+    expect(bar).to_contain_text("1 run")
+    expect(bar).not_to_contain_text("not shown")

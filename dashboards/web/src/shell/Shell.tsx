@@ -10,6 +10,7 @@ import { PAGES, pageAt } from "../pages/catalogue";
 import { Dialog } from "../parts/Dialog";
 import { Empty } from "../parts/Empty";
 import { ErrorNote } from "../parts/ErrorNote";
+import { LaterNote } from "../parts/LaterNote";
 import { Waiting } from "../parts/Waiting";
 import { Crash } from "./Crash";
 import { Header } from "./Header";
@@ -38,6 +39,7 @@ export function Shell() {
     <>
       <Header />
       <Shown />
+      <LaterNote />
       {session.kind === "ended" && (
         <Dialog title="Your session has ended">
           <p>Log in again to continue where you were.</p>

@@ -21,7 +21,7 @@ const QUESTIONS: Record<Asked, { verb: string; keep: string; about: (what: View[
     keep: "Go back",
     about: (what) =>
       what === "runs"
-        ? "This deletes their traces too. Pinned runs, and runs that a baseline or a running experiment needs, are not deleted."
+        ? "This deletes their traces too, and can be undone for some seconds. Pinned runs, and runs that a baseline or a running experiment needs, are not deleted."
         : "Their runs are kept, because other experiments may need them. Cancel running experiments first.",
   },
   cancel: {

@@ -1,5 +1,6 @@
 /** Applies one action to many runs, a few at a time, and counts successes and refusals. */
-import { type Problem, problemOf } from "../../api/problem";
+import type { Schemas } from "../../api/client";
+import { Problem, problemOf } from "../../api/problem";
 import { count } from "../../units";
 
 /** Concurrent requests. */
@@ -17,6 +18,8 @@ export interface Outcome {
   refused: readonly Refusal[];
   /** Rows that were not tried: the action was stopped, or the service was away. */
   left: readonly string[];
+  /** The number of others that were not tried, whose ids are not known. */
+  unknown?: number;
 }
 
 export interface Acting {
@@ -63,16 +66,64 @@ export async function toEach(ids: readonly string[], { act, onStep, stop, sleep 
   return { done, idle, refused, left: waiting };
 }
 
+export interface ActingOnAll {
+  /** Acts on the next of the rows that match, from a cursor on. */
+  ask: (cursor: string | null) => Promise<Schemas["BulkResult"]>;
+  /** The number of rows. */
+  all: number;
+  onStep?: (behind: number) => void;
+  stop?: AbortSignal;
+  sleep?: (seconds: number) => Promise<void>;
+}
+
+/** The same for all rows that match a filter, request by request. */
+export async function toAll({ ask, all, onStep, stop, sleep = rest }: ActingOnAll): Promise<Outcome> {
+  const refused: Refusal[] = [];
+  let [done, behind, tries] = [0, 0, 1];
+  let cursor: string | null = null;
+  let isOver = false;
+  while (!isOver && !stop?.aborted) {
+    try {
+      const answer: Schemas["BulkResult"] = await ask(cursor);
+      done += answer.done;
+      behind += answer.done;
+      for (const one of answer.refused) {
+        const problem = Problem.of(new Response(null, { status: one.status }), {
+          title: "Refused",
+          detail: one.what,
+          what: one.what,
+          hint: one.hint,
+        });
+        refused.push(...one.runs.map((id): Refusal => [id, problem]));
+        behind += one.count;
+      }
+      tries = 1;
+      onStep?.(Math.min(behind, all));
+      cursor = answer.next;
+      isOver = cursor === null;
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem.status !== 429 || problem.retryAfterS === null || tries++ >= MOST_TRIES) {
+        if (done === 0 && refused.length === 0) throw problem;
+        break;
+      }
+      await sleep(problem.retryAfterS);
+    }
+  }
+  return { done, idle: 0, refused, left: [], unknown: isOver ? 0 : Math.max(0, all - behind) };
+}
+
 /** The outcome in one sentence: "3 of 5 runs deleted; 2 refused." */
 export function summaryOf(outcome: Outcome, noun: string, verb: string): string {
   const { done, idle, refused, left } = outcome;
-  const all = done + idle + refused.length + left.length;
+  const unchanged = left.length + (outcome.unknown ?? 0);
+  const all = done + idle + refused.length + unchanged;
   const nouns = all === 1 ? noun : `${noun}s`;
   const parts = [
     `${done === all ? count(all) : `${count(done)} of ${count(all)}`} ${nouns} ${verb}`,
     idle > 0 && `${count(idle)} had ended already`,
     refused.length > 0 && `${count(refused.length)} refused`,
-    left.length > 0 && `${count(left.length)} unchanged`,
+    unchanged > 0 && `${count(unchanged)} unchanged`,
   ];
   return `${parts.filter(Boolean).join("; ")}.`;
 }

@@ -6,6 +6,7 @@ import {
   MOST_SELECTED,
   NOTHING,
   type RunRow,
+  runsQuery,
   VIEW,
   type View,
 } from "../../data/runList";
@@ -19,13 +20,16 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
 import { count } from "../../units";
 import { Arrange } from "./Arrange";
+import type { Refusal } from "./acting";
 import { Bulk } from "./Bulk";
 import { ExperimentRows } from "./ExperimentRows";
 import { Filters } from "./Filters";
 import { type Listed, useExperiments, useRuns } from "./lists";
 import { AllBox, type RowsProps } from "./PickTable";
 import { usePickAll } from "./pickAll";
+import { allUntil, countOf, isPicked, readPicks, toggled } from "./picks";
 import { prefer, preferences } from "./preferences";
+import { Refused } from "./Refused";
 import { RunRows } from "./RunRows";
 import styles from "./Runs.module.css";
 import { type Range, useNarrow, useThrottled } from "./window";
@@ -93,33 +97,33 @@ interface Props<R> {
 }
 
 function List<R extends RunRow | ExperimentRow>({ view, change, listed, onRange, children }: Props<R>) {
-  const { rows, total, asked, failure, fresh, showFresh, again, question, readIds } = listed;
+  const { rows, total, asked, failure, fresh, showFresh, again, question, readIds, readUntil } = listed;
   const [done, setDone] = useState("");
   const narrow = useNarrow();
-  const picked = useMemo(() => new Set(view.picked), [view.picked]);
+  const [refused, setRefused] = useState<readonly Refusal[]>([]);
+  const picks = useMemo(() => readPicks(view.picked), [view.picked]);
+  const filter = useMemo(() => runsQuery(view), [view]);
   const latest = useRef(view.picked);
   useEffect(() => {
     latest.current = view.picked;
   });
-  const pick = useCallback(
-    (id: string) => {
-      const now = latest.current;
-      change({ picked: now.includes(id) ? now.filter((one) => one !== id) : [...now, id].slice(-MOST_SELECTED) });
-    },
-    [change],
-  );
+  const pick = useCallback((id: string) => change({ picked: toggled(latest.current, id) }), [change]);
+  const many = countOf(picks, total);
   const isAllPicked =
-    picked.size > 0 &&
-    picked.size >= Math.min(total, MOST_SELECTED) &&
-    rows.every((row, at) => picked.has(row.id) || at >= MOST_SELECTED);
+    many > 0 &&
+    (picks.all
+      ? picks.ids.size === 0
+      : many >= Math.min(total, MOST_SELECTED) &&
+        rows.every((row, at) => picks.ids.has(row.id) || at >= MOST_SELECTED));
   const all = usePickAll(
-    () => readIds(MOST_SELECTED),
+    // More than an address has room for are selected by the filter itself.
+    async () => (view.what === "runs" && total > MOST_SELECTED ? allUntil(await readUntil()) : readIds(MOST_SELECTED)),
     question,
     (found) => change({ picked: found }),
   );
   const pickAll = (): void => (isAllPicked ? change({ picked: [] }) : all.start());
   const linkOf = useCallback((id: string): string => linkTo([view.what, id]), [view.what]);
-  useShortcut("Escape", "Clear selection", () => change({ picked: [] }), { group: "List", enabled: picked.size > 0 });
+  useShortcut("Escape", "Clear selection", () => change({ picked: [] }), { group: "List", enabled: many > 0 });
   const fields = useMemo(
     () => [...new Set(rows.flatMap((row) => ("point" in row ? Object.keys(row.point) : [])))].sort(),
     [rows],
@@ -134,20 +138,22 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, onRange,
       </Button>
     </p>
   );
+  const refusals = refused.length > 0 && <Refused what={view.what} refused={refused} onClose={() => setRefused([])} />;
   if (total === 0) {
     return (
       <>
         {message}
+        {refusals}
         <Nothing view={view} change={change} fresh={fresh} onFresh={showFresh} />
       </>
     );
   }
-  const picks = { isAllPicked, isSomePicked: picked.size > 0, onPickAll: pickAll };
+  const boxes = { isAllPicked, isSomePicked: many > 0, onPickAll: pickAll };
   return (
     <>
       {message}
       <div className={styles.above}>
-        {narrow && <AllBox {...picks} />}
+        {narrow && <AllBox {...boxes} />}
         <p role="status">
           {count(total)} {total === 1 ? view.what.slice(0, -1) : view.what}
           {isFiltered(view) && (total === 1 ? " matches" : " match")}
@@ -164,25 +170,28 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, onRange,
       {failure !== null && <ErrorNote error={failure} action={<Button onClick={again}>Try again</Button>} />}
       <div className={styles.list} data-old={asked.isPlaceholderData} aria-busy={all.busy}>
         {children({
-          ...picks,
+          ...boxes,
           total,
           onRange,
           linkOf,
-          isPicked: (id) => picked.has(id),
+          isPicked: (id) => isPicked(picks, id),
           onPick: pick,
           sort: view.sort,
           onSort: (sort) => change({ sort }),
         })}
       </div>
-      {picked.size > 0 && (
+      {refusals}
+      {many > 0 && (
         <Bulk
           what={view.what}
-          picked={view.picked}
+          picks={picks}
+          filter={filter}
           rows={rows}
           matching={total}
           change={change}
           again={again}
           onDone={setDone}
+          onRefused={setRefused}
         />
       )}
     </>

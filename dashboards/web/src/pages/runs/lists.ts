@@ -42,6 +42,8 @@ export interface Listed<R> {
   again: () => void;
   /** Identifies the filter and the order. */
   question: string;
+  /** A time after which no matching row was made: those that come later are not meant by all. */
+  readUntil: () => Promise<string>;
   /** The ids of the first matching rows, loaded or not. */
   readIds: (most: number) => Promise<readonly string[]>;
 }
@@ -58,9 +60,8 @@ const BECOMES: Record<string, Status> = {
 export function useRuns(view: View, range: Range): Listed<RunRow> {
   const question = useMemo(() => runsQuery(view), [view]);
   const key = useMemo(() => ["runs", question], [question]);
-  const listed = useList<RunRow>(key, range, (more) =>
-    answered(api.GET("/api/v1/runs", { params: { query: { ...question, ...more } } })),
-  );
+  const read = (more: More) => answered(api.GET("/api/v1/runs", { params: { query: { ...question, ...more } } }));
+  const listed = useList<RunRow>(key, range, read);
   const { patch, ids, count } = listed;
   useChanges((changes) => {
     const statuses = new Map<string, Status>();
@@ -86,9 +87,9 @@ export function useRuns(view: View, range: Range): Listed<RunRow> {
 export function useExperiments(view: View, range: Range): Listed<ExperimentRow> {
   const question = useMemo(() => experimentsQuery(view), [view]);
   const key = useMemo(() => ["experiments", question], [question]);
-  const listed = useList<ExperimentRow>(key, range, (more) =>
-    answered(api.GET("/api/v1/experiments", { params: { query: { ...question, ...more } } })),
-  );
+  const read = (more: More) =>
+    answered(api.GET("/api/v1/experiments", { params: { query: { ...question, ...more } } }));
+  const listed = useList<ExperimentRow>(key, range, read);
   const { patch, ids, count, rows } = listed;
   useChanges((changes) => {
     const named = new Set(changes.flatMap((change) => change.experiment ?? []));
@@ -111,6 +112,7 @@ export function useExperiments(view: View, range: Range): Listed<ExperimentRow> 
 }
 
 interface More {
+  sort?: "newest";
   cursor?: string;
   skip?: number;
   total?: boolean;
@@ -128,7 +130,7 @@ export function pagesOf({ from, to }: Range): number[] {
   return Array.from({ length: Math.max(0, Math.ceil(to / PAGE) - first) }, (_, at) => first + at);
 }
 
-function useList<R extends { id: string; href: string }>(
+function useList<R extends { id: string; href: string; created_at: string }>(
   key: readonly unknown[],
   range: Range,
   read: (more: More) => Promise<Page<R>>,
@@ -191,8 +193,12 @@ function useList<R extends { id: string; href: string }>(
     first !== undefined && first.next === null && !asked.isPlaceholderData
       ? Promise.resolve(first.items.map((row) => row.id).slice(0, most))
       : idsOfAll((cursor, limit) => read({ ...(cursor !== "" && { cursor }), limit }), most);
+  const readUntil = async (): Promise<string> => {
+    const { items } = await read({ sort: "newest", limit: 1 });
+    return new Date(Date.parse(items[0]?.created_at ?? "") + 1 || 0).toISOString();
+  };
   return {
-    rows, ids, asked, again, question, readIds, patch, count,
+    readUntil, rows, ids, asked, again, question, readIds, patch, count,
     total: first?.total ?? first?.items.length ?? 0,
     rowAt: (index: number): R | undefined => loaded.get(Math.floor(index / PAGE))?.[index % PAGE],
     failure: pages.find((page) => page.error !== null)?.error ?? null,
