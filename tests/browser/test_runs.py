@@ -476,3 +476,52 @@ def test_selected_runs_that_the_filter_leaves_out_are_named(visitor: Visitor, fi
     bar.get_by_role("button", name="Leave it out").click()
     expect(bar).to_contain_text("1 run")
     expect(bar).not_to_contain_text("not shown")
+
+
+def test_back_and_a_reload_return_to_the_same_place(visitor: Visitor, filled: Service) -> None:
+    made = queued(filled, "place", 300)
+    page = visitor.page
+    visitor.logs_in("read", f"runs?of={made['id']}")
+    expect(page.locator("tr[data-row='0'] a")).to_be_visible()
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, 6943)
+    row = page.locator("tr[data-row='210']")
+    expect(row.get_by_role("link")).to_be_in_viewport()
+    before = page.evaluate("scrollY")
+    assert before > 6000
+    row.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("queued")
+    assert page.evaluate("scrollY") < 1000
+    page.go_back()
+    expect(row.get_by_role("link")).to_be_in_viewport()
+    assert abs(page.evaluate("scrollY") - before) < 2
+    page.reload()
+    expect(row.get_by_role("link")).to_be_in_viewport()
+    assert abs(page.evaluate("scrollY") - before) < 2
+    # Another visit begins at the top.
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    page.get_by_role("link", name="Runs", exact=True).first.click()
+    expect(page.locator("tr[data-row='0'] a")).to_be_in_viewport()
+    with filled.client() as client:
+        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+
+
+def test_tabs_are_told_apart_by_their_titles(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    with filled.client("read") as client:
+        (run, *_) = client.get(f"{ROOT}/runs", params={"cc": "reno", "status": "done"}).json()["items"]
+        of_run = client.get(run["href"]).json()["experiments"][0]
+    visitor.logs_in("read", f"runs/{run['id']}")
+    expect(page).to_have_title(f"✓ quick, seed {run['seed']} · Longhaul")
+    visitor.opens(f"experiments/{of_run}")
+    expect(page).to_have_title("✓ quick · Longhaul")
+    visitor.opens("runs")
+    expect(page).to_have_title("Runs · Longhaul")
+    # The eight digits that the page prints open the run; unknown ones are explained, with a way on.
+    visitor.opens(f"runs/{run['id'][:8]}")
+    expect(page).to_have_url(re.compile(f"#/runs/{run['id']}$"))
+    visitor.opens("runs/deadbeef")
+    expect(page.get_by_role("heading", name="There is no run deadbeef")).to_be_visible()
+    expect(page).to_have_title("No run deadbeef · Longhaul")
+    page.get_by_role("link", name="All runs").click()
+    expect(rows(page).first).to_be_visible()

@@ -5,6 +5,7 @@
  */
 import { Store, useStore } from "../store";
 import { linkTo, parseRoute, type Route } from "./hash";
+import { arrive, newEntry } from "./places";
 
 export { linkTo, type Route } from "./hash";
 
@@ -13,6 +14,7 @@ window.addEventListener("hashchange", readAgain);
 window.addEventListener("popstate", readAgain);
 
 function readAgain(): void {
+  arrive();
   route.set(parseRoute(window.location.hash));
 }
 
@@ -26,8 +28,8 @@ export function useRoute(): Route {
 
 /** Goes to a view; with `replace`, Back does not return to the view before. */
 export function go(link: string, { replace = false }: { replace?: boolean } = {}): void {
-  if (replace) window.history.replaceState(null, "", link);
-  else window.history.pushState(null, "", link);
+  if (replace) window.history.replaceState(window.history.state, "", link);
+  else window.history.pushState(newEntry(), "", link);
   readAgain();
 }
 

@@ -26,6 +26,11 @@ export function Badge({ tone, children }: { tone: Tone; children: string }) {
   );
 }
 
+/** The sign of a status, for a title. */
+export function signOf(status: Status): string {
+  return SIGNS[TONES[status]];
+}
+
 /** The status of a run or an experiment. */
 export function StatusBadge({ status }: { status: Status }) {
   return <Badge tone={TONES[status]}>{status}</Badge>;

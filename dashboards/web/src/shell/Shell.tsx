@@ -4,8 +4,10 @@ import { onReturn } from "../api/connection";
 import { checkSession } from "../api/entrance";
 import { problemOf } from "../api/problem";
 import { useSession } from "../api/session";
+import { returnToPlace } from "../navigation/places";
 import { go, linkTo, routeNow, useRoute } from "../navigation/route";
 import { useShortcut } from "../navigation/shortcuts";
+import { useTitle } from "../navigation/title";
 import { PAGES, pageAt } from "../pages/catalogue";
 import { Dialog } from "../parts/Dialog";
 import { Empty } from "../parts/Empty";
@@ -53,16 +55,13 @@ export function Shell() {
 function Shown() {
   const route = useRoute();
   const shown = pageAt(route);
-  const title = shown?.entry.name ?? "Not Found";
   const here = route.path.join("/");
+  const title = useTitle(here) ?? shown?.entry.name ?? "Not Found";
   useEffect(() => {
     document.title = `${title} · Longhaul`;
   }, [title]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins at its top
-  useEffect(() => {
-    // It returns a promise, which an effect must not.
-    void window.scrollTo(0, 0);
-  }, [here]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins at its top, or where Back finds it
+  useEffect(() => returnToPlace(), [here]);
   return (
     <main id="page" tabIndex={-1} className={styles.page}>
       <PageKey keys="g h" name="Start" word="" />

@@ -29,7 +29,7 @@ export function Share() {
       setMessage("Copied");
     } catch {
       // Without access to the clipboard, put the link into the address bar.
-      window.history.replaceState(null, "", link);
+      window.history.replaceState(window.history.state, "", link);
       setMessage("The link is in the address bar");
     }
   };

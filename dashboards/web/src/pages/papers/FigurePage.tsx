@@ -3,6 +3,7 @@
 import { type Claim, type Figure, isLive, useFigure, usePapers } from "../../data/reproductions";
 import { listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
+import { useOwnTitle } from "../../navigation/title";
 import { oneOf, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
@@ -20,6 +21,7 @@ const VIEW = { extent: oneOf(["", "quick", "full"], "") };
 export function FigurePage({ paper, name }: { paper: string; name: string }) {
   const [view, setView] = useViewState(VIEW);
   const papers = usePapers();
+  useOwnTitle(`${paper} ${name}`);
   const asked = useFigure(paper, name, view.extent === "" ? null : view.extent);
   const row = papers.data?.find((one) => one.paper === paper);
   const back = <a href={linkTo(["papers"])}>All papers</a>;

@@ -6,8 +6,9 @@ import { useMay, useOwns } from "../../api/session";
 import { isKept, isOver, pointText } from "../../data/runDocument";
 import { listOf, type RunRow } from "../../data/runList";
 import { linkTo } from "../../navigation/route";
+import { useOwnTitle } from "../../navigation/title";
 import { text, useViewState } from "../../navigation/viewState";
-import { StatusBadge } from "../../parts/Badge";
+import { StatusBadge, signOf } from "../../parts/Badge";
 import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Notes } from "../../parts/Notes";
@@ -76,6 +77,10 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
   const cancel = useCancel(experiment.id);
   const mayRun = useMay("run");
   const isMine = useOwns(experiment.owner);
+  const { total, done, missed, failed, cancelled } = experiment.progress;
+  const behind = done + missed + failed + cancelled;
+  const progress = isOver(experiment.status) ? "" : ` ${count(behind)} of ${count(total)}`;
+  useOwnTitle(`${signOf(experiment.status)}${progress} ${experiment.name}`);
   const swept = Object.keys(rows[0]?.point ?? {}).length;
   const ended = rows.some((row) => isKept(row.status));
   // The database changes its status only when its first run ends.

@@ -5,6 +5,7 @@ import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
 import { listOf } from "../../data/runList";
 import { go, linkTo } from "../../navigation/route";
+import { useOwnTitle } from "../../navigation/title";
 import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { Waiting } from "../../parts/Waiting";
@@ -33,6 +34,7 @@ export function Missing({ noun, id }: { noun: Noun; id: string }) {
     queryFn: () => beginningWith(noun, id),
   });
   const only = found.data?.length === 1 ? found.data[0] : undefined;
+  useOwnTitle(`No ${noun} ${id}`);
   useEffect(() => {
     if (only !== undefined) go(linkTo([`${noun}s`, only]), { replace: true });
   }, [noun, only]);

@@ -1,7 +1,9 @@
 /** One run: its charts while it is running and afterwards, its result and its actions. */
 import { useCallback, useState } from "react";
 import { queries } from "../../api/queries";
-import { isOver, type Outline, type Run } from "../../data/runDocument";
+import { isOver, type Outline, pointText, type Run } from "../../data/runDocument";
+import { useOwnTitle } from "../../navigation/title";
+import { signOf } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
 import { Damaged } from "./Damaged";
@@ -32,6 +34,9 @@ interface Props {
 }
 
 function OneRun({ run, outline, fault }: Props) {
+  useOwnTitle(
+    [`${signOf(run.status)} ${run.experiment}`, pointText(run.point), `seed ${run.seed}`].filter(Boolean).join(", "),
+  );
   // Another check draws the charts again.
   const [checks, setChecks] = useState(0);
   const [noticed, setNoticed] = useState(false);
