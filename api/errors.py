@@ -114,6 +114,7 @@ async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     )  # fmt: skip
 
 
+_SHORT_ID = re.compile(r"\^\[0-9a-f\]\{([0-9]+),([0-9]+)\}\$")
 _ID = re.compile(r"\^\[0-9a-f\]\{([0-9]+)\}\$(?:\|\^\[0-9a-f\]\{([0-9]+)\}\$)?")
 
 
@@ -125,6 +126,10 @@ def _sentence(request: Request, fault: Mapping[str, Any]) -> str:
     if fault["type"] == "string_pattern_mismatch" and (form := _ID.fullmatch(known["pattern"])):
         digits = " or ".join(filter(None, form.groups()))
         return f"{where}: {str(fault['input'])[:64]!r} is not an id, which has {digits} digits of 0-9 and a-f"
+    if fault["type"] == "string_pattern_mismatch" and (form := _SHORT_ID.fullmatch(known["pattern"])):
+        few, digits = form.groups()
+        read = str(fault["input"])[:64]
+        return f"{where}: {read!r} is not an id, which has {digits} digits of 0-9 and a-f; the first {few} are enough"
     body = getattr(request.scope.get("route"), "body_field", None)
     if fault["type"] != "extra_forbidden" or fault["loc"][0] != "body" or body is None:
         return f"{where}: {fault['msg']}"

@@ -56,6 +56,7 @@ from longhaul.orchestrator.system.errors import Conflict, NotAllowed
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 
 Row = dict[str, Any]
+_DIGITS = 16
 ExperimentId = Annotated[
     str,
     Path(alias="id", pattern=r"^[0-9a-f]{16}$", description="The id of an experiment.", examples=["5d41402abc4b2a76"]),
@@ -132,9 +133,22 @@ _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
 
 
 @router.get("/{id}", summary="Read an experiment", operation_id="read_experiment")
-def read(key: ExperimentId, lab: TheLab, caller: Reader) -> Experiment:
+def read(
+    key: Annotated[
+        str,
+        Path(
+            alias="id",
+            pattern=r"^[0-9a-f]{8,16}$",
+            description="The id of an experiment, or its first 8 digits or more if no other begins with them.",
+            examples=["5d41402abc4b2a76"],
+        ),
+    ],
+    lab: TheLab,
+    caller: Reader,
+) -> Experiment:
     """The submitted experiment, its progress, and links to its runs."""
-    return experiment_document(lab, lab.experiments.get(key))
+    whole = key if len(key) == _DIGITS else lab.experiments.id_beginning(key)
+    return experiment_document(lab, lab.experiments.get(whole))
 
 
 @router.post("/{id}/cancel", summary="Cancel an experiment", operation_id="cancel_experiment")

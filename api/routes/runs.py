@@ -66,12 +66,23 @@ router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 Row = dict[str, Any]
 _UNTOLD = {*RUNS.c.keys(), "document"} - RunRow.model_fields.keys()
+_DIGITS = 20
 RunId = Annotated[
     str,
     Path(
         alias="id",
         pattern=r"^[0-9a-f]{20}$",
         description="The id of a run: the hash of everything that determines it.",
+        examples=["5d41402abc4b2a769e07"],
+    ),
+]
+
+ReadId = Annotated[
+    str,
+    Path(
+        alias="id",
+        pattern=r"^[0-9a-f]{8,20}$",
+        description="The id of a run, or its first 8 digits or more if no other run begins with them.",
         examples=["5d41402abc4b2a769e07"],
     ),
 ]
@@ -145,9 +156,10 @@ _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
 
 
 @router.get("/{id}", summary="Read a run", operation_id="read_run")
-def read(key: RunId, lab: TheLab, caller: Reader, response: Response, if_none_match: KnownTag = None) -> Run:
+def read(key: ReadId, lab: TheLab, caller: Reader, response: Response, if_none_match: KnownTag = None) -> Run:
     """The run with its document, as in `longhaul run --json`, or the reason of its failure."""
-    row = find_run(lab, key)
+    row = find_run(lab, key) if len(key) == _DIGITS else find_run(lab, lab.store.catalog.id_beginning(key))
+    key = row["id"]
     ended = row["status"] not in LIVE
     grafana = grafana_link(lab.settings, lab.store, row["experiment"], key)
     wanted_by = lab.experiments.wanting(key)

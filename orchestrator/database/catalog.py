@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, new_keys, page_of
+from longhaul.orchestrator.database.connection import Database, chunks, new_keys, only_id, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place
@@ -115,6 +115,11 @@ class Catalog:
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 
+    def id_beginning(self, start: str) -> str:
+        """The only run of any status whose id begins with this; NotFound names several."""
+        with self._database.read() as connection:
+            return only_id(connection, RUNS, "run", start)
+
     def kept_ids(self) -> list[str]:
         """Ids of all kept runs that have files, in order."""
         with self._database.read() as connection:
@@ -174,23 +179,38 @@ class Catalog:
         experiment_id: str | None = None,
     ) -> list[tuple[Row, Place]]:
         """Some runs in an order with the place of each, after a place and `skip` more rows."""
-        swept = order.swept()
-        keys = order.keys(swept)
-        # Only what is sorted, for all rows before the page; the rest for the rows of the page.
-        query = _of_experiment(select(RUNS.c.id, *keys), experiment_id)
-        if swept is not None:
-            query = query.outerjoin(swept, swept.c.run_id == RUNS.c.id)
         with self._database.read() as connection:
-            found, holds = rarest(connection, wanted, _MOST_SORTED), None
-            if found is not None:
-                if found.size == 0:
-                    return []
-                query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
-            query = order.arranged(wanted.apply(query, RUNS, holds), keys, after).limit(limit).offset(skip)
-            values = {key: order.value_of(values) for key, *values in connection.execute(query).all()}
+            query = _arranged(connection, wanted, order, after, experiment_id)
+            if query is None:
+                return []
+            found = connection.execute(query.limit(limit).offset(skip)).all()
+            values = {key: order.value_of(values) for key, *values in found}
             rows = {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(values)))}
         shown = [(_without_words(_row(rows[key])), value) for key, value in values.items()]
         return [(row, Place(value, row["created_at"], row["id"])) for row, value in shown]
+
+    def ids_in_order(self, wanted: Filter = ALL, order: Order = NEWEST, experiment_id: str | None = None) -> list[str]:
+        """The ids of all runs on all pages together."""
+        with self._database.read() as connection:
+            query = _arranged(connection, wanted, order, None, experiment_id)
+            return [] if query is None else list(connection.execute(query).scalars())
+
+    def rows_of(self, run_ids: Sequence[str]) -> Iterator[Row]:
+        """The rows of these runs, in this order, a few in memory at a time; a run that was deleted since has none."""
+        for some in chunks(run_ids):
+            with self._database.read() as connection:
+                rows = {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(some)))}
+            yield from (_without_words(_row(rows[key])) for key in some if key in rows)
+
+    def fields_of(self, run_ids: Sequence[str]) -> list[str]:
+        """The swept fields of these runs, each once."""
+        found: dict[str, None] = {}
+        for some in chunks(run_ids):
+            with self._database.read() as connection:
+                points = connection.execute(select(RUNS.c.point).where(RUNS.c.id.in_(some)).distinct()).scalars()
+                for point in points:
+                    found |= dict.fromkeys(json.loads(point))
+        return list(found)
 
     def count(self, wanted: Filter = ALL, *, experiment_id: str | None = None) -> int:
         """How many runs there are on all pages together."""
@@ -335,6 +355,27 @@ def _of_experiment(query: Select[Any], experiment_id: str | None) -> Select[Any]
         return query
     its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment_id)
     return query.where(RUNS.c.id.in_(its))
+
+
+def _arranged(
+    connection: Connection,
+    wanted: Filter,
+    order: Order,
+    after: Place | None,
+    experiment_id: str | None,
+) -> Select[Any] | None:
+    """The ids of runs in an order with its keys; None for no runs. Only what is sorted, so that rows are read for one page alone."""
+    swept = order.swept()
+    keys = order.keys(swept)
+    query = _of_experiment(select(RUNS.c.id, *keys), experiment_id)
+    if swept is not None:
+        query = query.outerjoin(swept, swept.c.run_id == RUNS.c.id)
+    found, holds = rarest(connection, wanted, _MOST_SORTED), None
+    if found is not None:
+        if found.size == 0:
+            return None
+        query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
+    return order.arranged(wanted.apply(query, RUNS, holds), keys, after)
 
 
 def _without_words(row: Row) -> Row:

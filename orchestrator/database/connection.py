@@ -22,14 +22,26 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, create_engine, event, inspect, text, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    select,
+    text,
+    tuple_,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import QueuePool
 
 from longhaul.orchestrator.database.statuses import HEAD, PATIENCE_S
-from longhaul.orchestrator.system.errors import PlanError, RecordUnreachable, ResultsError
+from longhaul.orchestrator.system.errors import NotFound, PlanError, RecordUnreachable, ResultsError
 from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.system.locks import locked
 
@@ -318,6 +330,21 @@ def page_of(
     # more than text; as keys, plain text is far faster to write as JSON.
     names = [str(name) for name in found.keys()]  # noqa: SIM118 (a view of a result, not of a mapping)
     return [dict(zip(names, row, strict=True)) for row in found.all()]
+
+
+# An error names no more than these.
+_MOST_NAMED = 5
+
+
+def only_id(connection: Connection, table: Table, noun: str, start: str) -> str:
+    """The only id of a table that begins with this; NotFound."""
+    # An index has a range, and no pattern; an id has no letter after f.
+    query = select(table.c.id).where(table.c.id >= start, table.c.id < start + "g").order_by(table.c.id)
+    ids = list(connection.execute(query.limit(_MOST_NAMED)).scalars())
+    if len(ids) == 1:
+        return str(ids[0])
+    what = f"several {noun}s begin with it: {', '.join(ids)}" if ids else f"no {noun}'s id begins with it"
+    raise NotFound(f"looking for {noun}", start, what, f"see GET /{noun}s")
 
 
 def chunks(items: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:

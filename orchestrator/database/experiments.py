@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, page_of
+from longhaul.orchestrator.database.connection import Database, chunks, only_id, page_of
 from longhaul.orchestrator.database.events import newest_id, say, say_all
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import close_if_over, give_up, say_over
@@ -163,6 +163,11 @@ class Experiments:
         query = wanted.apply(select(func.count()).select_from(EXPERIMENTS), EXPERIMENTS)
         with self._database.read() as connection:
             return int(connection.execute(query).scalar_one())
+
+    def id_beginning(self, start: str) -> str:
+        """The only experiment whose id begins with this; NotFound names several."""
+        with self._database.read() as connection:
+            return only_id(connection, EXPERIMENTS, "experiment", start)
 
     def run_ids(self, experiment: str) -> list[str]:
         """Its runs, in its order."""

@@ -162,6 +162,44 @@ def test_only_its_owner_deletes_a_run_and_not_while_it_is_pinned_or_in_a_baselin
     assert (again["runs"], again["progress"]["cached"], again["status"]) == ([run], 0, "done")
 
 
+def test_the_list_is_a_table_to_download(service: Service) -> None:
+    with service.client("read") as client:
+        answer = client.get(f"{ROOT}/runs/table", params={"sort": "-goodput", "text": "quick", "status": "done"})
+        assert answer.headers["content-type"].startswith("text/csv")
+        lines = list(csv.DictReader(io.StringIO(answer.text)))
+        rows = _found(service, "runs", sort="-goodput", text="quick", status="done")
+        assert [line["id"] for line in lines] == [row["id"] for row in rows] and len(rows) >= 2
+        for line, row in zip(lines, rows, strict=True):
+            assert float(line["goodput_bps"]) == row["goodput_bps"]
+            assert line["jain"] == ("" if row["jain"] is None else repr(row["jain"]))
+            assert (line["seed"], line["rtt_us"], line["created_at"]) == (
+                str(row["seed"]), str(row["rtt_us"]), row["created_at"],
+            )  # fmt: skip
+        few = client.get(f"{ROOT}/runs/table", params={"columns": "loss,goodput,point.path.rtt", "cc": "reno"}).text
+        assert few.partition("\n")[0] == "id,experiment,status,seed,goodput_bps,loss_ratio,created_at"
+        none = client.get(f"{ROOT}/runs/table", params={"columns": "loss", "owner": "nobody"}).text
+        assert none == "id,experiment,status,seed,loss_ratio,created_at\n"
+        refused = client.get(f"{ROOT}/runs/table", params={"columns": "loss,beauty"})
+        assert refused.status_code == 422 and "a column is one of cc, path, goodput" in refused.json()["detail"]
+        assert client.get(f"{ROOT}/runs/table", params={"sort": "beauty"}).status_code == 422
+
+
+def test_the_first_digits_of_an_id_are_enough(service: Service) -> None:
+    (row,) = _found(service, "runs", cc="reno", status="done")[:1]
+    (experiment,) = _found(service, "experiments", cc="reno")[:1]
+    with service.client("read") as client:
+        for noun, one in (("runs", row), ("experiments", experiment)):
+            whole = client.get(one["href"]).json()
+            for digits in (8, 11, len(one["id"])):
+                assert client.get(f"{ROOT}/{noun}/{one['id'][:digits]}").json() == whole
+            unknown = client.get(f"{ROOT}/{noun}/deadbeef")
+            assert (unknown.status_code, unknown.json()["what"]) == (404, f"no {noun[:-1]}'s id begins with it")
+            short = client.get(f"{ROOT}/{noun}/dead")
+            assert short.status_code == 422
+            assert "'dead' is not an id, which has" in short.json()["detail"]
+            assert "the first 8 are enough" in short.json()["detail"] and "[0-9" not in short.json()["detail"]
+
+
 def _act(client: Any, action: str, more: dict[str, Any] | None = None, **filters: Any) -> dict[str, Any]:
     answer = client.post(f"{ROOT}/runs/bulk", params=filters, json={"action": action, **(more or {})})
     assert answer.status_code == 200, answer.text
