@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -525,3 +526,36 @@ def test_tabs_are_told_apart_by_their_titles(visitor: Visitor, filled: Service) 
     expect(page).to_have_title("No run deadbeef · Longhaul")
     page.get_by_role("link", name="All runs").click()
     expect(rows(page).first).to_be_visible()
+
+
+def test_a_view_is_saved_under_a_name_and_opened_again(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "runs?cc=reno&sort=-goodput&columns=goodput,point.path.rtt")
+    page.get_by_label("Views").first.click()
+    page.get_by_label("Name of this view").fill("Reno, best first")
+    page.get_by_role("button", name="Save", exact=True).click()
+    visitor.opens("runs?q=cubic")
+    expect(page.get_by_label("Search")).to_have_value("cubic")
+    # The menu is still open.
+    page.get_by_role("link", name="Reno, best first").click()
+    expect(page).to_have_url(re.compile(r"#/runs\?cc=reno&sort=-goodput&columns=goodput,point.path.rtt$"))
+    expect(page.get_by_role("columnheader", name="Goodput")).to_have_attribute("aria-sort", "descending")
+    expect(page.get_by_role("columnheader", name="rtt", exact=True)).to_be_visible()
+    page.reload()
+    page.get_by_label("Views").first.click()
+    visitor.pictures("runs-views")
+    page.get_by_role("button", name="Remove the view Reno, best first").click()
+    expect(page.get_by_role("link", name="Reno, best first")).to_have_count(0)
+
+
+def test_the_list_is_downloaded_with_its_filter_order_and_columns(visitor: Visitor, filled: Service) -> None:
+    page = visitor.page
+    visitor.logs_in("read", "runs?cc=reno&sort=-seed&columns=loss,goodput")
+    expect(rows(page).first).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    lines = list(csv.DictReader(download.value.path().read_text().splitlines()))
+    with filled.client("read") as client:
+        listed = client.get(f"{ROOT}/runs", params={"cc": "reno", "sort": "-seed"}).json()["items"]
+    assert [line["id"] for line in lines] == [row["id"] for row in listed] and lines
+    assert {"goodput_bps", "loss_ratio", "seed"} < set(lines[0]) and "jain" not in lines[0]

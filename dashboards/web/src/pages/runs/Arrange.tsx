@@ -1,9 +1,11 @@
-/** The order of the list, and the choice of its columns; on a phone, which shows no heads, also the box that selects all. */
-import type { View } from "../../data/runList";
+/** The order of the list, the choice of its columns, saved views, and the list as a table to download. */
+import { addressOf } from "../../api/address";
+import { runsQuery, type View } from "../../data/runList";
 import { Button } from "../../parts/Button";
 import { Menu } from "../../parts/Menu";
 import { choices, USUAL } from "./columns";
 import styles from "./Runs.module.css";
+import { SavedViews } from "./SavedViews";
 
 interface Props {
   view: View;
@@ -35,8 +37,8 @@ export function Arrange({ view, fields, change }: Props) {
           ))}
         </select>
       </div>
-      {runs && (
-        <div className={styles.menu}>
+      <div className={styles.menu}>
+        {runs && (
           <Menu label="Columns" name="Columns">
             <fieldset className={styles.columns}>
               <legend className="unseen">Columns</legend>
@@ -51,10 +53,27 @@ export function Arrange({ view, fields, change }: Props) {
               </Button>
             </fieldset>
           </Menu>
-        </div>
-      )}
+        )}
+        <SavedViews view={view} />
+        {runs && (
+          <a href={tableOf(view)} download="runs.csv" title="All runs that match, with these columns">
+            CSV
+          </a>
+        )}
+      </div>
     </>
   );
+}
+
+/** The address of the whole list as a table. */
+function tableOf(view: View): string {
+  const { limit: _, ...asked } = runsQuery(view);
+  const shown = view.columns.length > 0 ? view.columns : USUAL;
+  const query = new URLSearchParams({ columns: shown.join(",") });
+  for (const [name, value] of Object.entries(asked)) {
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one));
+  }
+  return addressOf(`/api/v1/runs/table?${query}`);
 }
 
 /** Columns that are no order. */
