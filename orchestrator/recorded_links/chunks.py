@@ -38,13 +38,14 @@ class Summary:
 
     rows: int
     length_ns: int
-    mean_bps: float | None
-    highest_bps: float | None
-    outage_ns: int | None
-    longest_outage_ns: int | None
-    least_delay_ns: int | None
-    mean_delay_ns: float | None
-    highest_delay_ns: int | None
-    mean_loss: float | None
+    mean_bps: float | None = None
+    highest_bps: float | None = None
+    outages: int | None = None
+    outage_ns: int | None = None
+    longest_outage_ns: int | None = None
+    least_delay_ns: int | None = None
+    mean_delay_ns: float | None = None
+    highest_delay_ns: int | None = None
+    mean_loss: float | None = None
     opportunities: int | None = None
     lost_packets: int | None = None

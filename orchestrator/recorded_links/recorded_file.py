@@ -12,7 +12,7 @@ import numpy as np
 
 from longhaul.orchestrator.recorded_links.chunks import Chunks, Ints, Summary
 from longhaul.orchestrator.recorded_links.formats import LOSSES, TABLE
-from longhaul.orchestrator.recorded_links.losses import read_losses
+from longhaul.orchestrator.recorded_links.losses import lost_in_pieces, read_losses
 from longhaul.orchestrator.recorded_links.mahimahi import read_mahimahi
 from longhaul.orchestrator.recorded_links.replay import Replay, Window, replay
 from longhaul.orchestrator.recorded_links.summary import summarise
@@ -43,8 +43,10 @@ class RecordedFile:
     def summary(self) -> Summary:
         """The whole of it in numbers; Malformed."""
         if self.format == LOSSES:
-            lost, packets = self.lost
-            return Summary(packets, 0, None, None, None, None, None, None, None, len(lost) / packets, None, len(lost))
+            lost = packets = 0
+            for part, count in lost_in_pieces(self.path):
+                lost, packets = lost + len(part), packets + count
+            return Summary(rows=packets, length_ns=0, mean_loss=lost / packets, lost_packets=lost)
         return summarise(self.chunks(), self.step_ns)
 
     def replay(self, window: Window, *, scale: float = 1, interpolate: bool = False) -> Replay:

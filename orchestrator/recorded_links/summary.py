@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Chunks, Ints, Summary
+from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Chunk, Chunks, Ints, Summary
 
 # A recording of a single row holds so long, unless the length of its rows is given.
 SINGLE_ROW_NS = NS_PER_S
@@ -15,15 +16,63 @@ OUTAGE_NS = 100_000_000
 
 
 @dataclass(slots=True)
+class Outages:
+    """The begins and ends of outages: rows with a rate of 0, or a gap between opportunities. Chunks are given in their order."""
+
+    count: int = 0
+    total_ns: int = 0
+    longest_ns: int = 0
+    _begin_ns: int | None = None
+    _last_ns: int = 0
+
+    def in_chunk(self, chunk: Chunk) -> list[tuple[int, int]]:
+        """Those that end in a chunk."""
+        if chunk.opportunities is not None:
+            begins_ns = np.append(self._last_ns, chunk.at_ns[:-1])
+            (long,) = np.nonzero(chunk.at_ns - begins_ns > OUTAGE_NS)
+            self._last_ns = int(chunk.at_ns[-1])
+            return self._counted(list(zip(begins_ns[long].tolist(), chunk.at_ns[long].tolist(), strict=True)))
+        if chunk.rate_bps is None:
+            return []
+        stopped = chunk.rate_bps == 0
+        (changes,) = np.nonzero(stopped != np.append(self._begin_ns is not None, stopped[:-1]))
+        found: list[tuple[int, int]] = []
+        for at_ns in chunk.at_ns[changes].tolist():
+            if self._begin_ns is None:
+                self._begin_ns = at_ns
+            else:
+                found.append((self._begin_ns, at_ns))
+                self._begin_ns = None
+        return self._counted(found)
+
+    def at_end(self, end_ns: int) -> list[tuple[int, int]]:
+        """The one that lasts until the end of the recording, if any."""
+        return [] if self._begin_ns is None else self._counted([(self._begin_ns, end_ns)])
+
+    def _counted(self, found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        for begin_ns, end_ns in found:
+            self.count += 1
+            self.total_ns += end_ns - begin_ns
+            self.longest_ns = max(self.longest_ns, end_ns - begin_ns)
+        return found
+
+
+def find_outages(chunks: Chunks, length_ns: int) -> Iterator[tuple[int, int]]:
+    """The begin and the end of each outage of a recording of this length."""
+    outages = Outages()
+    for chunk in chunks:
+        yield from outages.in_chunk(chunk)
+    yield from outages.at_end(length_ns)
+
+
+@dataclass(slots=True)
 class _Sums:
     """Integrals over the rows that have an end."""
 
     bits: float = 0.0
-    outage_ns: int = 0
-    longest_ns: int = 0
-    running_ns: int = 0
     delay: float = 0.0
     loss: float = 0.0
+    outages: Outages = field(default_factory=Outages)
 
 
 def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
@@ -39,12 +88,10 @@ def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
     has_loss = False
     for chunk in chunks:
         rows += len(chunk.at_ns)
+        sums.outages.in_chunk(chunk)
         if chunk.opportunities is not None:
             has_opportunities = True
             bytes_offered += int(chunk.opportunities.sum())
-            gaps = np.diff(chunk.at_ns, prepend=max(last, 0))
-            sums.outage_ns += int(gaps[gaps > OUTAGE_NS].sum())
-            sums.longest_ns = max(sums.longest_ns, int(gaps.max(initial=0)))
             last = length = int(chunk.at_ns[-1])
             continue
         columns = [
@@ -56,7 +103,7 @@ def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
             at = np.concatenate([[last], at])
             columns = [np.concatenate([[value], column]) for value, column in zip(kept, columns, strict=True)]
         spans = np.diff(at)
-        _add(sums, spans, [column[:-1] for column in columns], rated=chunk.rate_bps is not None)
+        _add(sums, spans, [column[:-1] for column in columns])
         if len(spans):
             held = int(spans[-1])
         last = int(at[-1])
@@ -70,7 +117,8 @@ def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
             highest_delay = high if highest_delay is None else max(highest_delay, high)
     if kept is not None:
         length = last + held
-        _add(sums, np.array([held]), [np.array([value]) for value in kept], rated=highest_bps is not None)
+        _add(sums, np.array([held]), [np.array([value]) for value in kept])
+        sums.outages.at_end(length)
     seconds = length / NS_PER_S
     lined = has_opportunities or highest_bps is not None
     return Summary(
@@ -78,8 +126,9 @@ def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
         length_ns=length,
         mean_bps=(bytes_offered * 8 / seconds if has_opportunities else sums.bits / seconds) if lined else None,
         highest_bps=highest_bps,
-        outage_ns=sums.outage_ns if lined else None,
-        longest_outage_ns=sums.longest_ns if lined else None,
+        outages=sums.outages.count if lined else None,
+        outage_ns=sums.outages.total_ns if lined else None,
+        longest_outage_ns=sums.outages.longest_ns if lined else None,
         least_delay_ns=least_delay,
         mean_delay_ns=None if least_delay is None else sums.delay / length,
         highest_delay_ns=highest_delay,
@@ -88,14 +137,8 @@ def summarise(chunks: Chunks, step_ns: int | None = None) -> Summary:
     )
 
 
-def _add(sums: _Sums, spans: Ints, columns: list[Ints], *, rated: bool) -> None:
+def _add(sums: _Sums, spans: Ints, columns: list[Ints]) -> None:
     rate, delay, loss = columns
     sums.bits += float((rate * (spans / NS_PER_S)).sum())
     sums.delay += float((delay * spans.astype(np.float64)).sum())
     sums.loss += float((loss * spans.astype(np.float64)).sum())
-    if not rated:
-        return
-    sums.outage_ns += int(spans[rate == 0].sum())
-    for span, bps in zip(spans.tolist(), rate.tolist(), strict=True):
-        sums.running_ns = sums.running_ns + span if bps == 0 else 0
-        sums.longest_ns = max(sums.longest_ns, sums.running_ns)

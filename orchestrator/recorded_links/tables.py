@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from longhaul.orchestrator.recorded_links.parquet import parquet_rows
 from longhaul.orchestrator.recorded_links.text import Malformed
 
 _ROWS = 1 << 15
+# Of one row, in characters.
+_LONGEST_ROW = 1 << 20
 # Nanoseconds in 64 bits: more than 31 years.
 _LONGEST_NS = 10**18
 # Bytes that are not UTF-8, as Python reads them.
@@ -96,14 +98,41 @@ def read_table(path: Path, columns: Mapping[str, str], step_ns: int | None) -> C
         raise Malformed(path, line + 1, 1, "no row behind the names of the columns")
 
 
+class _Lines:
+    """The lines of a file, as long as those of one row are short: a row is in memory as a whole."""
+
+    def __init__(self, path: Path, file: IO[str]) -> None:
+        self._path, self._file = path, file
+        self._line = self._first = 0
+        self.count = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        text = self._file.readline(_LONGEST_ROW + 1)
+        self._line += 1
+        if not self.count:
+            self._first = self._line
+        self.count += len(text)
+        if self.count > _LONGEST_ROW:
+            what = f"a row of more than {_LONGEST_ROW} characters: this is no table of numbers"
+            raise Malformed(self._path, self._first, 1, what)
+        if not text:
+            raise StopIteration
+        return text
+
+
 def _csv_rows(path: Path) -> Iterator[tuple[int, Sequence[Any]]]:
     """The names of the columns, then the rows, each with the number of its first line."""
     line = 1
     try:
         # Decoding is ahead of the rows: a byte that is not UTF-8 must not hide an error in a row before it.
         with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-            reader = csv.reader(file, strict=True)
+            text = _Lines(path, file)
+            reader = csv.reader(text, strict=True)
             for row in reader:
+                text.count = 0
                 if row and not row[0].startswith("#"):
                     for place, cell in enumerate(row, 1):
                         if not cell.isascii() and _UNDECODED.search(cell):

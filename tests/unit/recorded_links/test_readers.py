@@ -17,6 +17,8 @@ from longhaul.orchestrator.recorded_links.chunks import Chunk
 from longhaul.orchestrator.recorded_links.formats import LOSSES, MAHIMAHI, TABLE, format_of
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, content_hash
 from longhaul.orchestrator.recorded_links.replay import Window
+from longhaul.orchestrator.recorded_links.summary import find_outages, summarise
+from longhaul.orchestrator.system.errors import PlanError
 
 MS = 10**6
 S = 10**9
@@ -45,7 +47,7 @@ def test_a_line_in_every_millisecond_is_12_megabits(tmp_path: Path) -> None:
     path = written(tmp_path, "12mbit", "".join(f"{ms}\n" for ms in range(1, 5001)))
     summary = RecordedFile(path, MAHIMAHI).summary
     assert (summary.mean_bps, summary.length_ns, summary.rows) == (12e6, 5 * S, 5000)
-    assert (summary.opportunities, summary.outage_ns, summary.longest_outage_ns) == (7_500_000, 0, MS)
+    assert (summary.opportunities, summary.outage_ns, summary.longest_outage_ns) == (7_500_000, 0, 0)
     assert summary.highest_bps is summary.least_delay_ns is summary.mean_loss is None
 
 
@@ -73,6 +75,31 @@ def test_ends_of_lines_blanks_and_zeros_in_front_are_allowed(content: str, tmp_p
 def test_the_largest_millisecond_is_allowed(tmp_path: Path) -> None:
     path = written(tmp_path, "link", f"1\n{10**12}\n")
     assert rows(RecordedFile(path, MAHIMAHI))[-1] == (10**18, 1500)
+
+
+def test_outages_are_the_same_however_the_rows_are_divided(tmp_path: Path) -> None:
+    rates = np.array([5, 0, 0, 7, 0, 9, 0, 0])
+    at_ns = np.arange(len(rates)) * S
+    stamps_ns = np.array([1, 2, 300, 350, 500, 501]) * MS
+    for cut in range(1, len(rates)):
+        parts = [slice(0, cut), slice(cut, None)]
+        rows = [Chunk(at_ns[part], rate_bps=rates[part]) for part in parts]
+        assert [*find_outages(iter(rows), 8 * S)] == [(S, 3 * S), (4 * S, 5 * S), (6 * S, 8 * S)]
+        summary = summarise(iter(rows))
+        assert (summary.outages, summary.outage_ns, summary.longest_outage_ns) == (3, 5 * S, 2 * S)
+        ones = [np.ones(len(stamps_ns[part]), dtype=np.int64) for part in parts]
+        chances = [Chunk(stamps_ns[part], opportunities=one) for part, one in zip(parts, ones, strict=True) if len(one)]
+        assert [*find_outages(iter(chances), 501 * MS)] == [(2 * MS, 300 * MS), (350 * MS, 500 * MS)]
+
+
+def test_a_pattern_with_more_losses_than_a_run_can_have_is_summarised_and_refused(tmp_path: Path) -> None:
+    with (tmp_path / "all").open("wb") as file:
+        for _ in range(17):
+            file.write(b"1" * 1_000_000)
+    recorded = RecordedFile(tmp_path / "all", LOSSES)
+    assert (recorded.summary.rows, recorded.summary.lost_packets) == (17_000_000, 17_000_000)
+    with pytest.raises(PlanError, match="more than 16777216 packets are lost"):
+        recorded.replay(Window(0, S))
 
 
 def test_outages_of_opportunities_are_gaps_above_100_ms(tmp_path: Path) -> None:
@@ -251,6 +278,8 @@ import re, sys
 from pathlib import Path
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 from longhaul.orchestrator.recorded_links.replay import Window
+from longhaul.orchestrator.recorded_links.summary import find_outages, summarise
+from longhaul.orchestrator.system.errors import PlanError
 opened = RecordedFile(Path(sys.argv[1]), sys.argv[2])
 print(opened.summary.rows)
 opened.replay(Window(opened.summary.length_ns // 2, 10**9))
