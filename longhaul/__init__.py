@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         generate_recording,
         import_recording,
         recordings,
+        remove_recording,
     )
     from longhaul.laboratory.reproductions import reproduce
     from longhaul.laboratory.scripts import ScriptEnd, run_mininet
@@ -64,6 +65,7 @@ _HOMES = {
         "generate_recording",
         "import_recording",
         "recordings",
+        "remove_recording",
     ),
     "longhaul.laboratory.reproductions": ("reproduce",),
     "longhaul.laboratory.scripts": ("ScriptEnd", "run_mininet"),
@@ -112,6 +114,7 @@ __all__ = [
     "plan",
     "query",
     "recordings",
+    "remove_recording",
     "reproduce",
     "rerun",
     "run",

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from longhaul.orchestrator.execution.recording_library import duration_ns, open_file
 from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Ints
-from longhaul.orchestrator.recorded_links.formats import COLUMNS, TABLE, format_of
+from longhaul.orchestrator.recorded_links.formats import TABLE, format_of
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
-from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import PlanError, ResultsError, nearest
 from longhaul.orchestrator.system.settings import load_settings
-from longhaul.orchestrator.system.units import format_rate, parse_duration
+from longhaul.orchestrator.system.units import format_rate
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.recordings.recording import RecordedFlow, Recording
@@ -61,34 +61,11 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def duration_ns(text: str, option: str) -> int:
-    """Nanoseconds of a time as people write it; PlanError."""
-    try:
-        return parse_duration(text) * 1000
-    except ValueError as error:
-        raise PlanError("reading", option, f"{text!r} is not a time: {error}", "for example 100ms or 60s") from None
-
-
 def open_recording(
     file: str, format: str | None = None, columns: Mapping[str, str] | None = None, step: str | None = None
 ) -> RecordedFile:
     """The recording of a file, or of the reference of an imported one; PlanError if there is none."""
-    try:
-        path = recording_file(file, load_settings().cache)
-    except ValueError as error:
-        raise PlanError(_READING, file, str(error)) from None
-    if not path.is_file():
-        what = "it is not a file" if path.exists() else "there is no such file"
-        raise PlanError(_READING, file, what, "name a file, or sha256: and the hash of an imported recording")
-    kind = format or format_of(path)
-    if kind != TABLE and (columns or step):
-        raise PlanError(
-            _READING, file, f"its format is {kind}, and only tables have columns and a step", "name a table"
-        )
-    if unknown := next((name for name in columns or () if name not in COLUMNS), None):
-        raise PlanError(_READING, file, f"{unknown!r} is no kind of column", f"allowed: {', '.join(COLUMNS)}")
-    step_ns = None if step is None else duration_ns(step, "--step")
-    return RecordedFile(path, kind, columns or {}, step_ns)
+    return open_file(load_settings(), file, format, columns, None if step is None else duration_ns(step, "--step"))
 
 
 # ---- recordings, piece by piece

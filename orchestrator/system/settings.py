@@ -30,6 +30,10 @@ LONGHAUL_KERNEL_UPLOAD_MB  most of one archive that they    512
 LONGHAUL_KERNEL_BUILD_MB most that a sent kernel takes of   8000
                          the disk, unpacked or being built
 LONGHAUL_KERNEL_BUILD_S  seconds that its build may take    7200
+LONGHAUL_RECORDING_UPLOAD_MB  most of one recording that    64
+                         users send to the service
+LONGHAUL_RECORDINGS_MB   most that recordings take when     2048
+                         users may send another one
 LONGHAUL_KERNEL_SOURCES  folder with archives of kernel     Debian's mirror and archives
                          sources (docs/sandbox-kernel.md)
 LONGHAUL_PROMETHEUS      http://HOST:PORT, where samples    runs are not exported
@@ -107,6 +111,9 @@ class Settings:
     kernel_upload_mb: int = 512
     kernel_build_mb: int = 8_000
     kernel_build_s: int = 7_200
+    # Of recordings that users send to the service: one, and all that are kept.
+    recording_upload_mb: int = 64
+    recordings_mb: int = 2048
     # Whether a result is followed by a hint on what to do next.
     hints: bool = True
     database: str = ""
@@ -182,6 +189,8 @@ def load_settings() -> Settings:
         kernel_upload_mb=_positive(environment, "LONGHAUL_KERNEL_UPLOAD_MB", 512),
         kernel_build_mb=_positive(environment, "LONGHAUL_KERNEL_BUILD_MB", 8_000),
         kernel_build_s=_positive(environment, "LONGHAUL_KERNEL_BUILD_S", 7_200),
+        recording_upload_mb=_positive(environment, "LONGHAUL_RECORDING_UPLOAD_MB", 64),
+        recordings_mb=_positive(environment, "LONGHAUL_RECORDINGS_MB", 2048),
         hints=_switch(environment, "LONGHAUL_HINTS", default=True),
         database=environment.get("LONGHAUL_DATABASE", ""),
         dask=scheduler_address(environment.get("LONGHAUL_DASK", ""), "LONGHAUL_DASK"),

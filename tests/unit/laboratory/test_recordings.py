@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, con
 from longhaul.orchestrator.recorded_links.replay import Window
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.recordings import recording_file
-from longhaul.orchestrator.system.errors import LonghaulError, NotFound, PlanError, ResultsError
+from longhaul.orchestrator.system.errors import DiskFull, LonghaulError, NotFound, PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.documents import document
 from tests.support.recordings import RUNS, recorded
@@ -100,8 +101,22 @@ def test_an_imported_recording_is_found_by_its_reference(table: Path, cache: Pat
     kept = recording_file(found["reference"], cache)
     assert kept == cache / "recordings" / sha256 / "link.csv"
     assert kept.read_text() == TABLE_TEXT
-    assert longhaul.recordings() == [{"name": "link.csv", "reference": found["reference"], "bytes": len(TABLE_TEXT)}]
+    (row,) = longhaul.recordings()
+    assert datetime.fromisoformat(row.pop("kept_at")).tzinfo is not None
+    assert row == {"name": "link.csv", "reference": found["reference"], "bytes": len(TABLE_TEXT)}
     assert longhaul.describe_recording(found["reference"])["mean_bps"] == 14e6
+
+
+def test_a_removed_recording_is_gone_and_comes_back(table: Path, cache: Path) -> None:
+    reference = longhaul.import_recording(table)["reference"]
+    longhaul.remove_recording(reference)
+    assert [*(cache / "recordings").iterdir()] == []
+    with pytest.raises(NotFound, match="no recording with this hash is kept here"):
+        longhaul.remove_recording(reference)
+    with pytest.raises(NotFound, match="it is not sha256: and 64"):
+        longhaul.remove_recording(str(table))
+    assert table.read_text() == TABLE_TEXT
+    assert longhaul.import_recording(table)["reference"] == reference
 
 
 def test_a_second_import_changes_nothing(table: Path, cache: Path) -> None:
@@ -154,7 +169,7 @@ def test_a_failed_copy_leaves_nothing(table: Path, cache: Path, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(shutil, "copyfile", full)
-    with pytest.raises(ResultsError, match="No space left on device; free some space"):
+    with pytest.raises(DiskFull, match="No space left on device; free some space"):
         longhaul.import_recording(table)
     assert [*(cache / "recordings").iterdir()] == []
 
