@@ -36,6 +36,7 @@ MOST_PATCHES_BYTES = 16 * 1024 * 1024
 MOST_SOURCES_BYTES = 8 * 1024 * 1024
 _MODULES = (f"{ROOT}/modules", f"{ROOT}/module-sources", f"{ROOT}/module-archives")
 _KERNELS, _ARCHIVES = f"{ROOT}/kernels", f"{ROOT}/kernel-archives"
+_RECORDINGS = f"{ROOT}/recordings"
 # Between two pieces of a body.
 _BODY_PATIENCE_S = 20.0
 # The status in logs and metrics of a request whose caller left before the response; it is never sent.
@@ -67,7 +68,7 @@ class Requests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = _Request(scope, receive, send, self._most_body_bytes(scope))
+        request = _Request(scope, receive, send, *self._most_body(scope))
         try:
             if (wait_s := self._wait(request)) > 0:
                 await request.refuse(429, "Too Many Requests", f"try again in {wait_s:.0f} s", wait_s=wait_s)
@@ -90,12 +91,16 @@ class Requests:
             self._log(request)
             await self._audit(request)
 
-    def _most_body_bytes(self, scope: Scope) -> int:
+    def _most_body(self, scope: Scope) -> tuple[int, str]:
+        """The most bytes of a body, and the setting that says so, if one does."""
+        settings = self._state.lab.settings
         if scope["method"] == "POST" and scope["path"] == _ARCHIVES:
-            return int(self._state.lab.settings.kernel_upload_mb) * 2**20
+            return settings.kernel_upload_mb * 2**20, "LONGHAUL_KERNEL_UPLOAD_MB"
+        if scope["method"] == "POST" and scope["path"] == _RECORDINGS:
+            return settings.recording_upload_mb * 2**20, "LONGHAUL_RECORDING_UPLOAD_MB"
         if scope["method"] in ("POST", "PUT") and scope["path"].startswith(_MODULES):
-            return MOST_SOURCES_BYTES
-        return MOST_PATCHES_BYTES if scope["method"] == "POST" and scope["path"] == _KERNELS else MOST_BODY_BYTES
+            return MOST_SOURCES_BYTES, ""
+        return (MOST_PATCHES_BYTES if scope["method"] == "POST" and scope["path"] == _KERNELS else MOST_BODY_BYTES), ""
 
     def _wait(self, request: _Request) -> float:
         """Known callers have their own rate, others that of their address, which is lower after invalid tokens."""
@@ -145,8 +150,8 @@ class Requests:
 class _Request:
     """One request and its response."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, scope: Scope, receive: Receive, send: Send, most_bytes: int, setting: str) -> None:
+        self.most_bytes, self._setting = most_bytes, setting
         self.method: str = scope["method"]
         self.scope: Scope = {**scope, "method": "GET"} if self.method == "HEAD" else scope
         self.headers = Headers(scope=scope)
@@ -167,7 +172,8 @@ class _Request:
     @property
     def largest(self) -> str:
         """The sentence about a larger body."""
-        return f"a request may have at most {self.most_bytes // 1024} KiB"
+        named = f" ({self._setting})" if self._setting else ""
+        return f"a request may have at most {self.most_bytes // 1024} KiB{named}"
 
     @property
     def answered(self) -> bool:

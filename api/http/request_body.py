@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
@@ -27,6 +27,8 @@ OCTETS = "application/octet-stream"
 YAML = "application/yaml"
 # Deeper than any valid body, and less deep than the limit of any parser.
 _DEEPEST = 40
+# Of a file, written at once.
+_CHUNK_BYTES = 1 << 20
 # Fields that distinguish an experiment from a document that contains or names one.
 _OF_EXPERIMENTS, _OF_REQUESTS = frozenset({"experiment", "flows"}), frozenset({"spec", "shipped"})
 
@@ -162,17 +164,34 @@ def _plain_json(text: str) -> object:
     return found
 
 
-def archive_body(example: str) -> dict[str, Any]:
-    """The body of an operation that takes an archive, for the API's reference."""
-    schema = {"type": "string", "format": "binary", "description": "The archive."}
+def file_body(example: str, about: str = "The archive.") -> dict[str, Any]:
+    """The body of an operation that takes a file, for the API's reference."""
+    schema = {"type": "string", "format": "binary", "description": about}
     return {"requestBody": {"required": True, "content": {OCTETS: {"schema": schema, "example": example}}}}
 
 
 def require_octets(request: Request) -> None:
-    """Refuse a body of another type than an archive's."""
+    """Refuse a body of another type than a file's."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != OCTETS:
         raise HTTPException(415, f"{kind or 'a body without a Content-Type'} is not supported; send {OCTETS}")
+
+
+async def write_body(request: Request, file: IO[bytes]) -> int:
+    """Write a body to a file as it arrives, and return its length, which the middleware limits."""
+    packed = request.headers.get("content-encoding", "identity").strip().lower()
+    if packed not in ("", "identity"):
+        raise HTTPException(415, f"the content encoding {packed} is not supported; send the file as it is")
+    count, waiting = 0, bytearray()
+    async for piece in request.stream():
+        waiting += piece
+        count += len(piece)
+        if len(waiting) >= _CHUNK_BYTES:
+            await in_long_thread(file.write, bytes(waiting))
+            waiting.clear()
+    file.write(waiting)
+    file.flush()
+    return count
 
 
 def _no_text(where: tuple[str, ...], what: str) -> RequestValidationError:

@@ -61,7 +61,7 @@ LastEvent = Annotated[
 _PIECE_BYTES = 1 << 16
 
 # POST operations that only read.
-ONLY_READ = ("make_plan", "preview_plan")
+ONLY_READ = ("make_plan", "preview_plan", "show_recording_model")
 
 
 class NotChanged(Exception):

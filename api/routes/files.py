@@ -66,26 +66,25 @@ def download(
         return FileResponse(lab.store.file(key, name), media_type=_TYPES[".txt"], filename=f"{key}-{name}")
     key = kept_run_id(lab, key, whole=False)
     file = lab.store.file(key, name)
-    length = file.stat().st_size
     stamp = "" if lab.store.is_kept(key) else str(partial_stamp(lab.store.home, key))
     if name == PACKETS:
         # Those of another capture take its place.
         stamp = str(file.stat().st_mtime_ns)
-    return _File(
+    return SentFile(
         file,
+        request,
         media_type=_TYPES[file.suffix],
         filename=f"{key}-{name}",
         headers={"ETag": tag(key, name, stamp)},
-        wanted=_wanted(request.headers.get("range", ""), length),
     )
 
 
-class _File(FileResponse):
-    """A file of which the parts in `wanted`, written as a Range header, are sent instead of those in the request."""
+class SentFile(FileResponse):
+    """A file, or those parts of a request's Range header that exist."""
 
-    def __init__(self, path: Path, *, wanted: str, **more: Any) -> None:
+    def __init__(self, path: Path, request: Request, **more: Any) -> None:
         super().__init__(path, **more)
-        self._wanted = wanted
+        self._wanted = _wanted(request.headers.get("range", ""), path.stat().st_size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the parts."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from starlette.exceptions import HTTPException
 
 from longhaul.api.auth import Admin, Reader
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.request_body import Reading, archive_body, require_octets
+from longhaul.api.http.request_body import Reading, file_body, require_octets, write_body
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.http.threads import in_long_thread
 from longhaul.api.lab import Lab
@@ -37,14 +36,13 @@ from longhaul.orchestrator.system.errors import NotFound, PlanError
 
 router = APIRouter(route_class=Reading, tags=["kernels"])
 
-_CHUNK_BYTES = 1 << 20
 _FULL: dict[int | str, dict[str, Any]] = {507: {"description": "The disk of the service has too little space."}}
 _SENT: dict[int | str, dict[str, Any]] = {
     409: {"description": "The name is in use."},
     422: {"description": "A patch does not apply, the base is unknown, or no archive with this hash was sent."},
     **_FULL,
 }
-_ARCHIVE = archive_body("linux-6.12.57.tar.xz")
+_ARCHIVE = file_body("linux-6.12.57.tar.xz")
 
 KernelName = Annotated[
     str,
@@ -108,22 +106,8 @@ async def send_archive(
     settings = lab.settings
     sent_kernels.require_user_code(settings, name)
     require_octets(request)
-    packed = request.headers.get("content-encoding", "identity").strip().lower()
-    if packed not in ("", "identity"):
-        raise HTTPException(415, f"the content encoding {packed} is not supported; send the archive as it is")
-    count, most = 0, settings.kernel_upload_mb * 2**20
     with sent_kernels.receiving(settings, name) as (file, path):
-        waiting = bytearray()
-        async for piece in request.stream():
-            waiting += piece
-            count += len(piece)
-            if count > most:
-                raise sent_kernels.too_large(settings, name)
-            if len(waiting) >= _CHUNK_BYTES:
-                await in_long_thread(file.write, bytes(waiting))
-                waiting.clear()
-        file.write(waiting)
-        file.flush()
+        count = await write_body(request, file)
         found, release = await in_long_thread(sent_kernels.keep_archive, settings, path, name, sha256 or "")
     return KernelArchive(sha256=found, release=release, bytes=count)
 

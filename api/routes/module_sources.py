@@ -15,7 +15,7 @@ from fastapi.responses import PlainTextResponse
 
 from longhaul.api.auth import Admin
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.request_body import Reading, archive_body, require_octets
+from longhaul.api.http.request_body import Reading, file_body, require_octets
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.http.threads import in_long_thread, takes_long
 from longhaul.api.lab import Lab
@@ -28,7 +28,7 @@ from longhaul.orchestrator.system.errors import PlanError
 
 router = APIRouter(route_class=Reading, tags=["modules"])
 
-_ARCHIVE = archive_body("mymodule.tar.xz")
+_ARCHIVE = file_body("mymodule.tar.xz")
 Source = Annotated[
     str,
     Path(

@@ -88,6 +88,7 @@ class DrawnLink(Wire):
     rate_bps: int
     limit_packets: int = Field(description="Its limit; 0 if it is limited in bytes.")
     rates: list[DrawnRate] = Field(default=[], description="Its rate over time, which a schedule may change.")
+    recorded: bool = Field(False, description="Whether it replays a recording: `rate_bps` is then the mean.")
 
 
 class Moment(Wire):

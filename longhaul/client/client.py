@@ -40,6 +40,7 @@ from longhaul.api.schemas.experiments import (
 )
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
+from longhaul.client.recordings import Recordings
 from longhaul.client.traces import ServiceTraces
 from longhaul.client.user_code import UserCode
 from longhaul.orchestrator.live.live_series import LiveEvent
@@ -59,7 +60,7 @@ _PAGE = 200
 _CHUNK_BYTES = 1 << 20
 
 
-class Client(UserCode):
+class Client(UserCode, Recordings):
     """One service and one token."""
 
     def __init__(self, url: str, token: str, *, patience_s: float = PATIENCE_S) -> None:

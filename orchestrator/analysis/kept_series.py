@@ -131,6 +131,7 @@ def as_outline(run: Run, partial_s: float | None = None) -> dict[str, Any]:
                 "rate_bps": link.rate_bps,
                 "limit_packets": link.queue_limit_packets,
                 "rates": [{"t_s": begin_us / 1e6, "bps": bps} for begin_us, _, bps in run.link_rates(link)],
+                "recorded": bool(link.offered_bytes),
             }
             for link in run.links
         ],

@@ -39,7 +39,6 @@ from longhaul.orchestrator.system.errors import (
     NotFound,
     OverLimit,
     PlanError,
-    TooLarge,
     remedy,
 )
 from longhaul.orchestrator.system.locks import locked
@@ -115,12 +114,6 @@ def receiving(settings: Settings, name: str) -> Iterator[tuple[IO[bytes], Path]]
             raise full_disk("receiving the archive", name) from error
         hint = remedy(error, "set LONGHAUL_CACHE to another folder")
         raise BackendError("receiving the archive", name, error.strerror or str(error), hint) from error
-
-
-def too_large(settings: Settings, name: str) -> TooLarge:
-    """The error of an archive above the limit."""
-    what = f"an archive may have at most {settings.kernel_upload_mb} MiB (LONGHAUL_KERNEL_UPLOAD_MB)"
-    return TooLarge("receiving the archive", name, what, "compress it with xz, or ask the lab's operator for more")
 
 
 def submit(

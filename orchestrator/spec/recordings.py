@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from longhaul.orchestrator.spec.fields import SINGLE
@@ -88,30 +88,48 @@ def recording_breaches(experiment: Experiment) -> Iterator[tuple[Location, objec
                 yield (*at, name), getattr(link, name), "no value on a recorded link"
 
 
-def with_whole_files(data: Mapping[str, Any], folder: pathlib.Path) -> dict[str, Any]:
+Fields = Mapping[str, Any]
+
+
+def with_whole_files(data: Fields, folder: pathlib.Path) -> dict[str, Any]:
     """Those fields of an experiment in which files of recordings stand, with absolute paths."""
-    whole: dict[str, Any] = {}
+
+    def whole(recording: Fields) -> Fields:
+        file = recording["file"]
+        if not isinstance(file, str) or file.startswith("sha256:"):
+            return recording
+        return {**recording, "file": str((folder / file).resolve())}
+
+    return with_recordings(data, whole)
+
+
+def with_recordings(data: Fields, change: Callable[[Fields], Fields]) -> dict[str, Any]:
+    """Those fields of an experiment in which files of recordings stand, with each recording that has a file changed.
+
+    Of a swept file, `change` gets the recording of its link with this file.
+    """
+    changed: dict[str, Any] = {}
     if isinstance(path := data.get("path"), Mapping) and any(name in path for name in FIELDS):
-        whole["path"] = _whole_link(path, folder)
+        changed["path"] = _changed_link(path, change)
     if isinstance(links := data.get("links"), Mapping):
-        whole["links"] = {
-            name: _whole_link(link, folder) if isinstance(link, Mapping) else link for name, link in links.items()
+        changed["links"] = {
+            name: _changed_link(link, change) if isinstance(link, Mapping) else link for name, link in links.items()
         }
+
+    def swept(field: str, value: object) -> object:
+        return _changed_value(_recording_at(data, field), value, change) if is_recording(field) else value
+
     if isinstance(sweep := data.get("sweep"), Mapping):
-        whole["sweep"] = {
-            field: [_whole(value, folder) for value in values]
-            if is_recording(field) and isinstance(values, list)
-            else values
+        changed["sweep"] = {
+            field: [swept(field, value) for value in values] if isinstance(values, list) else values
             for field, values in sweep.items()
         }
     elif isinstance(sweep, list):
-        whole["sweep"] = [
-            {field: _whole(value, folder) if is_recording(field) else value for field, value in point.items()}
-            if isinstance(point, Mapping)
-            else point
+        changed["sweep"] = [
+            {field: swept(field, value) for field, value in point.items()} if isinstance(point, Mapping) else point
             for point in sweep
         ]
-    return whole
+    return changed
 
 
 def is_recording(field: object) -> bool:
@@ -119,16 +137,23 @@ def is_recording(field: object) -> bool:
     return isinstance(field, str) and field.removesuffix(".file").rpartition(".")[2] in FIELDS
 
 
-def _whole_link(link: Mapping[str, Any], folder: pathlib.Path) -> dict[str, Any]:
+def _recording_at(data: Fields, field: str) -> Fields:
+    """The recording of the link of a swept field, as the experiment has it; empty if there is none."""
+    found: object = data
+    for name in field.removesuffix(".file").split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _changed_link(link: Fields, change: Callable[[Fields], Fields]) -> dict[str, Any]:
     return {
-        name: _whole(value, folder) if name in FIELDS and isinstance(value, Mapping) else value
+        name: change(value) if name in FIELDS and isinstance(value, Mapping) and "file" in value else value
         for name, value in link.items()
     }
 
 
-def _whole(file: object, folder: pathlib.Path) -> object:
-    if isinstance(file, Mapping):
-        return {**file, "file": _whole(file["file"], folder)} if "file" in file else file
-    if not isinstance(file, str) or file.startswith("sha256:"):
-        return file
-    return str((folder / file).resolve())
+def _changed_value(recording: Fields, value: object, change: Callable[[Fields], Fields]) -> object:
+    """A swept recording, or a swept file of one."""
+    if isinstance(value, Mapping):
+        return change(value) if "file" in value else value
+    return change({**recording, "file": value})["file"]

@@ -64,7 +64,8 @@ def test_every_operation_is_in_the_reference_and_checks_access_before_it_reads_t
 
 def test_operations_that_change_something_need_more_than_read() -> None:
     changing = {one.name for one in GUARDED if one.method != "GET" and one.scope == "read"}
-    assert changing == {f"POST {ROOT}/plans", f"POST {ROOT}/plans/preview", f"DELETE {ROOT}/session"}
+    models = f"POST {ROOT}/recording-models/{{model}}"
+    assert changing == {f"POST {ROOT}/plans", f"POST {ROOT}/plans/preview", models, f"DELETE {ROOT}/session"}
 
 
 @pytest.mark.parametrize("operation", GUARDED, ids=lambda one: one.name)

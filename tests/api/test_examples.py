@@ -11,7 +11,7 @@ import httpx
 import pytest
 import schemathesis
 
-from tests.support.operations import Operation, document, documented, ids_of
+from tests.support.operations import RECORDING, Operation, document, documented, ids_of
 from tests.support.own_controls import reno_source
 from tests.support.service import ROOT, Service
 from tests.support.small_linux import packed
@@ -105,7 +105,7 @@ BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
     "set_baseline": lambda service: {"experiment_id": service.experiment},
 }
 # Bodies that are files.
-FILES = {"send_kernel_archive": packed(), "send_module_archive": packed_source()}
+FILES = {"send_kernel_archive": packed(), "send_module_archive": packed_source(), "send_recording": RECORDING}
 
 
 # Further query parameters of an example: a series of a flow needs the flow, one of a link another measure.

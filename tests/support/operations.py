@@ -15,12 +15,14 @@ from fastapi.routing import iter_route_contexts
 from starlette.routing import compile_path
 
 from longhaul.api.app import create_app
-from longhaul.api.http.request_body import JSON, needed_scope
+from longhaul.api.http.request_body import JSON, OCTETS, needed_scope
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.service import Service
 
 Json = dict[str, Any]
 _INTERNAL = ("HEAD",)
+# A recording, as in the example of the reference.
+RECORDING = b"time_s,rate_mbps,delay_ms,loss\n0,8,20,0\n1,24,40,0.1\n"
 
 
 def settings(home: Path) -> Settings:
@@ -131,7 +133,10 @@ def ids_of(service: Service) -> dict[str, str]:
     """Existing ids for the examples' parameters: `noun.parameter` or `parameter`."""
     with service.client() as client:
         host = client.get("/api/v1/hosts").json()[0]["id"]
+        headers = {"Content-Type": OCTETS}
+        sent = client.post("/api/v1/recordings", params={"name": "link.csv"}, content=RECORDING, headers=headers)
     return {
+        "recordings.sha256": sent.json()["reference"].removeprefix("sha256:"),
         "experiments.id": service.experiment,
         "runs.id": service.run,
         "hosts.id": host,

@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 
 from longhaul.client import Client
+from longhaul.orchestrator.system.settings import cache_folder
 
 ROOT = "/api/v1"
 SCOPES = ("read", "run", "gate", "admin")
@@ -194,3 +195,13 @@ def served(home: Path, port: int = 0, **settings: str) -> Iterator[Service]:
         yield service
     finally:
         service.stop()
+
+
+def cache_without(folder: Path, name: str) -> Path:
+    """A cache in a folder that has all of this machine's, kernels and modules, but one part, which begins empty."""
+    cache = folder / "cache"
+    cache.mkdir(parents=True)
+    for one in cache_folder().iterdir():
+        if one.name != name:
+            (cache / one.name).symlink_to(one.resolve())
+    return cache

@@ -25,13 +25,16 @@ from longhaul.cli.terminal.live_charts import LiveCharts
 from longhaul.cli.terminal.output import EXIT_FAILED, exit_code, show_result, with_numbers, write_summaries
 from longhaul.cli.terminal.progress import ProgressLines
 from longhaul.client import Client, Event, LiveEvent
+from longhaul.client.recordings import as_text
 from longhaul.laboratory.comparisons import compare_sides, planned_here, read_result
 from longhaul.orchestrator.analysis.compare import Comparison
 from longhaul.orchestrator.analysis.report.comparison_text import count_text
 from longhaul.orchestrator.live.grafana_links import experiment_on_service
 from longhaul.orchestrator.modules.content import is_reference, reference
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.recorded_links.formats import format_of
 from longhaul.orchestrator.spec.load import OwnCode, load_experiment, plain_data
+from longhaul.orchestrator.spec.recordings import is_imported, with_recordings
 from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
@@ -94,7 +97,28 @@ def _submission(client: Client, experiment: str, changes: Sequence[str]) -> dict
             entry.at(entry.place if is_reference(entry.place) else _send(client, entry.place))
             for entry in entries_of(modules)
         ]
+    known: set[str] = set()
+    data |= with_recordings(data, partial(_send_recording, client, known))
     return {"experiment": data}
+
+
+def _send_recording(client: Client, known: set[str], recording: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A recording whose file is on the service; `known` are those that it has, read with the first one."""
+    file = recording["file"]
+    if is_imported(file):
+        return recording
+    how = {name: recording.get(name) for name in ("format", "columns", "step")}
+    known |= known or {one.reference for one in client.recordings()}
+    from longhaul.orchestrator.recorded_links.recorded_file import content_hash
+
+    with as_text(Path(file)) as text:
+        found = f"sha256:{content_hash(text)}"
+        if found not in known:
+            client.send_recording(text, **how)
+            known.add(found)
+            _note(f"sent {text.name} as {found}")
+    # The service may have the same content under a name with another ending.
+    return {**recording, "file": found, "format": how["format"] or format_of(Path(file))}
 
 
 def _send(client: Client, place: str) -> str:

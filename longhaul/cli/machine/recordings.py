@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from longhaul.cli.machine.recording_texts import draw, in_short, print_charts, summary_rows
 from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption
-from longhaul.cli.terminal.output import chart_columns, show_rows
-from longhaul.orchestrator.recorded_links.formats import FORMATS, LOSSES, MAHIMAHI, format_of
+from longhaul.cli.terminal.output import show_rows
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+from longhaul.orchestrator.recorded_links.formats import FORMATS
 from longhaul.orchestrator.system.errors import PlanError, nearest, visible
 
 if TYPE_CHECKING:
-    from longhaul.orchestrator.analysis.panels import Panel
+    from longhaul.client import Client
 
 app = group_app("Recordings of links: their capacity, delay and losses over time, for `recording:` of an experiment.")
 
 _PICTURES = (".svg", ".png")
-# Inches of a figure.
-_WIDTH_IN, _PANEL_IN, _HEAD_IN = 9.0, 1.5, 0.8
 
 FormatOption = Annotated[
     str | None,
@@ -70,48 +72,52 @@ class ImportOptions:
     format: FormatOption = None
     columns: ColumnsOption = None
     step: StepOption = None
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
     as_json: JsonOption = False
 
 
 @command(app, "import")
 def import_files(options: ImportOptions) -> None:
-    """Copy recordings into the cache under the hash of their content, and print the reference that `recording: {file: ...}` takes."""
+    """Copy recordings into the cache under the hash of their content, and print the reference that `recording: {file: ...}` takes. With --server, send them to the service."""
     from longhaul.laboratory.recordings import import_recording
 
     kind, columns = _format(options.format), _columns(options.columns)
     rows = []
-    for file in options.files:
-        with in_words(f"reading {visible(file)}"):
-            rows.append(import_recording(file, format=kind, columns=columns, step=options.step))
-        if not options.as_json:
-            print(f"{rows[-1]['reference']}  {visible(rows[-1]['name'])}  {', '.join(_in_short(rows[-1]))}")
+    with _service(options) as client:
+        send = import_recording if client is None else partial(_sent, client)
+        for file in options.files:
+            with in_words(f"reading {visible(file)}"):
+                rows.append(send(file, format=kind, columns=columns, step=options.step))
+            if not options.as_json:
+                print(f"{rows[-1]['reference']}  {visible(rows[-1]['name'])}  {', '.join(in_short(rows[-1]))}")
     if options.as_json:
         print(json.dumps(rows))
 
 
-def _in_short(row: Mapping[str, Any]) -> list[str]:
-    from longhaul.orchestrator.system.units import format_rate
+@contextmanager
+def _service(options: ImportOptions | ListOptions | RemoveOptions | ShowOptions) -> Iterator[Client | None]:
+    """The client of the service that is named, if one is."""
+    server = server_of(options.server)
+    if not server:
+        yield None
+        return
+    from longhaul.cli.experiments.remote import open_client
 
-    found = []
-    if row["format"] == LOSSES:
-        found.append(f"{row['packets']} packets")
-    else:
-        found.append(f"{row['length_s']:g} s")
-    if row.get("mean_bps") is not None:
-        found.append(f"mean {format_rate(float(row['mean_bps']))}")
-    if row.get("delay_ms"):
-        found.append(f"mean delay {row['delay_ms']['mean']:.4g} ms")
-    if row["loss"] is not None:
-        found.append(f"loss {_share(row['loss'])}")
-    if row["format"] != format_of(Path(row["name"])):
-        found.append(f"beside it in the experiment: `format: {row['format']}`")
-    return found
+    with open_client(server, options.token_env) as client:
+        yield client
+
+
+def _sent(client: Client, file: str, **how: Any) -> dict[str, Any]:
+    return client.send_recording(Path(file), **how).model_dump(mode="json")
 
 
 @dataclass(frozen=True)
 class ListOptions:
     """The options of `longhaul recordings list`."""
 
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
     as_json: JsonOption = False
 
 
@@ -121,9 +127,33 @@ def list_recordings(options: ListOptions) -> None:
     from longhaul.laboratory.recordings import recordings
     from longhaul.orchestrator.system.units import format_size
 
-    rows = recordings()
+    with _service(options) as client:
+        rows = recordings() if client is None else [one.model_dump(mode="json") for one in client.recordings()]
     shown = [{"name": row["name"], "reference": row["reference"], "size": format_size(row["bytes"])} for row in rows]
     show_rows("recordings", rows, shown, as_json=options.as_json)
+
+
+@dataclass(frozen=True)
+class RemoveOptions:
+    """The options of `longhaul recordings remove`."""
+
+    references: Annotated[
+        list[str], typer.Argument(metavar="REFERENCE...", help="sha256:HASH, as `longhaul recordings list` prints it.")
+    ]
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
+
+
+@command(app, "remove")
+def remove(options: RemoveOptions) -> None:
+    """Remove imported recordings. Runs that replayed them remain; experiments that name them are refused until they are imported again."""
+    from longhaul.laboratory.recordings import remove_recording
+
+    with _service(options) as client:
+        forget = remove_recording if client is None else client.delete_recording
+        for reference in options.references:
+            forget(reference)
+            print(f"removed {visible(reference)}")
 
 
 @dataclass(frozen=True)
@@ -141,6 +171,8 @@ class ShowOptions:
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Draw the part into this file, .svg or .png, instead.")
     ] = None
+    server: ServerOption = None
+    token_env: TokenEnvOption = TOKEN_ENV
     as_json: JsonOption = False
 
 
@@ -148,6 +180,7 @@ class ShowOptions:
 def show(options: ShowOptions) -> None:
     """Show a recording: length, rates, outages, delays and losses, and charts of a part of it, over whose intervals values are means."""
     from longhaul.laboratory.recordings import describe_recording
+    from longhaul.orchestrator.spec.recordings import is_imported
     from longhaul.orchestrator.system.files import check_places
 
     if options.output is not None:
@@ -158,119 +191,28 @@ def show(options: ShowOptions) -> None:
             raise PlanError("drawing the recording in", str(options.output), what, hint)
         need("figures")
         check_places(options.output)
-    with in_words(f"reading {visible(options.file)}"):
-        found = describe_recording(
+    with in_words(f"reading {visible(options.file)}"), _service(options) as client:
+        # A file is one of this machine, also where a service has recordings.
+        read = describe_recording if client is None or not is_imported(options.file) else partial(_shown, client)
+        found = read(
             options.file, format=_format(options.format), columns=_columns(options.columns), step=options.step,
             begin=options.begin, length=options.length,
         )  # fmt: skip
     if options.output is not None:
-        _draw(found, options.output)
+        draw(found, options.output)
     if options.as_json:
         print(json.dumps(found))
         return
-    width = max(map(len, rows := dict(_rows(found))))
+    width = max(map(len, rows := dict(summary_rows(found))))
     for name, value in rows.items():
         print(f"{name:{width}}  {value}")
     if options.output is None and "shown" in found:
-        _print_charts(found)
+        print_charts(found)
 
 
-def _rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The names and values of the summary."""
-    from longhaul.orchestrator.system.units import format_rate
-
-    rows = [("recording", visible(found["file"])), ("format", found["format"])]
-    if found["format"] == LOSSES:
-        rows.append(("length", f"{found['packets']} packets"))
-    else:
-        rows.append(("length", f"{found['length_s']:g} s"))
-    if found.get("mean_bps") is not None:
-        outages = found["outages"]
-        mean, highest = (format_rate(float(found[name])) for name in ("mean_bps", "highest_bps"))
-        # Opportunities have no rate at an instant.
-        highest += " over 0.1 s" if found["format"] == MAHIMAHI else ""
-        longest = (
-            f", the longest {outages['longest_s']:g} s, together {outages['total_s']:g} s" if outages["count"] else ""
-        )
-        rows += [("capacity", f"mean {mean}, highest {highest}"), ("outages", f"{outages['count'] or 'none'}{longest}")]
-    if found.get("delay_ms"):
-        rows.append(("delay", ", ".join(f"{name} {ms:.4g} ms" for name, ms in found["delay_ms"].items())))
-    if found["loss"] is not None:
-        rows.append(("loss", _share(found["loss"])))
-    return rows
-
-
-def _share(share: float) -> str:
-    from longhaul.orchestrator.system.units import format_share
-
-    return format_share(float(f"{share:.3g}"))
-
-
-def _panels(shown: Mapping[str, Any]) -> list[Panel]:
-    """The shown part over seconds from its begin; outages only where there are any."""
-    import numpy as np
-
-    from longhaul.orchestrator.analysis.panels import Panel, Series
-
-    length_s = shown["to_s"] - shown["from_s"]
-    panels = []
-    for name, title, unit, a_unit in (
-        ("rate_bps", "Capacity", "Mbit/s", 1e6),
-        ("delay_ms", "Delay", "ms", 1.0),
-        ("loss", "Loss", "% of packets", 0.01),
-        ("outage", "Outages", "% of the time", 0.01),
-    ):
-        if name in shown and (name != "outage" or any(shown[name])):
-            values = np.array(shown[name]) / a_unit
-            begins_s = np.arange(len(values)) * shown["every_s"]
-            # A value holds until the end of its interval.
-            ends_s = np.minimum(begins_s + shown["every_s"], length_s)
-            x_s = np.column_stack([begins_s, ends_s]).ravel()
-            panels.append(Panel(title, unit, [Series(title.lower(), x_s, np.repeat(values, 2))]))
-    return panels
-
-
-def _part(found: Mapping[str, Any]) -> str:
-    shown = found["shown"]
-    return f"{shown['from_s']:g} s to {shown['to_s']:g} s of {found['length_s']:g} s, means over {shown['every_s']:g} s"
-
-
-def _print_charts(found: Mapping[str, Any]) -> None:
-    from longhaul.cli.terminal.console import results_console
-    from longhaul.orchestrator.analysis.report.chart import panel_charts
-
-    console, shown = results_console(), found["shown"]
-    colour = console.color_system is not None
-    length_s = shown["to_s"] - shown["from_s"]
-    print(f"shown      {_part(found)}\n")
-    console.print(panel_charts(_panels(shown), length_s, chart_columns(console), colour=colour), highlight=False)
-
-
-def _draw(found: Mapping[str, Any], output: Path) -> None:
-    """The panels over the time of the recording, as SVG or PNG."""
-    from longhaul.cli.terminal.console import print_written
-    from longhaul.orchestrator.analysis.figures.canvas import line_style, new_figure, style, to_file
-    from longhaul.orchestrator.system.files import write_whole
-
-    if "shown" not in found:
-        what, hint = "a pattern of losses has no times", "leave out -o"
-        raise PlanError("drawing the recording", found["file"], what, hint)
-    shown, panels = found["shown"], _panels(found["shown"])
-    with style():
-        figure = new_figure(_WIDTH_IN, _HEAD_IN + _PANEL_IN * len(panels))
-        figure.suptitle(f"{Path(found['file']).name[:80]}: {_part(found)}", fontsize=11)
-        rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, panel in zip(rows, panels, strict=True):
-            for series in panel.series:
-                axes.plot(shown["from_s"] + series.x_s, series.y, color=line_style(0)[0], linewidth=0.9)
-            axes.set_xlim(shown["from_s"], shown["to_s"])
-            axes.set_ylim(bottom=0)
-            axes.set_ylabel(f"{panel.title}\n{panel.unit}")
-        rows[-1].set_xlabel("time, s")
-        figure.align_ylabels(list(rows))
-        content = to_file(figure, output.suffix[1:].lower())
-    write_whole(output, content)
-    print_written(output)
+def _shown(client: Client, reference: str, **how: Any) -> dict[str, Any]:
+    found = client.recording(reference, **how).model_dump(mode="json", exclude_none=True)
+    return {"loss": None, **found}
 
 
 @dataclass(frozen=True)

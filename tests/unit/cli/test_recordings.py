@@ -70,6 +70,13 @@ def test_json_has_the_numbers_of_a_known_file(folder: Path) -> None:
     assert found["shown"]["rate_bps"] == pytest.approx([0.0] * 100 + [24e6] * 100)
 
 
+def test_a_recording_is_removed(folder: Path) -> None:
+    (imported,) = json.loads(printed(folder, "import", "link.csv", "--json"))
+    assert printed(folder, "remove", imported["reference"]) == f"removed {imported['reference']}\n"
+    assert imported["reference"] not in printed(folder, "list")
+    assert sorted(one.name for one in (folder / "cache" / "recordings").glob(".*")) == []
+
+
 @pytest.mark.parametrize(("name", "begins"), [("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")])
 def test_a_picture_is_the_same_each_time(folder: Path, name: str, begins: bytes) -> None:
     done = longhaul("recordings", "show", "link.csv", "-o", name, home=folder)
@@ -113,8 +120,10 @@ def test_models_are_listed_and_generate_files(folder: Path) -> None:
         (["import", "broken"], "reading the recording broken: line 2, column 2: '2;3' is not a whole number"),
         (["show", "link.csv", "-o", "a.pdf"], "ends in neither .svg nor .png"),
         (["show", "link.csv", "-o", "no/a.svg"], "there is no folder no"),
-        (["show", "link.csv", "--from", "2s"], "2s is not before its end, 2 s"),
+        (["show", "link.csv", "--from", "2s"], "2 s is not before its end, 2 s"),
         (["show", "pattern", "--format", "losses", "-o", "a.svg"], "a pattern of losses has no times"),
+        (["remove", "link.csv"], "looking for the recording link.csv: it is not sha256: and 64 hexadecimal digits"),
+        (["remove", f"sha256:{'0' * 64}"], "no recording with this hash is kept here"),
         (["convert", "link.csv", "a.txt"], "ends in neither .csv nor .mahi"),
         (["generate", "let", "a.mahi"], "known: lte, leo, nearest: lte"),
         (["generate", "lte"], "no file is named; name one, or list the parameters with --list"),
