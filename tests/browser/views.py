@@ -68,6 +68,7 @@ FULL = {
     "queue": "lab/queue",
     "hosts": "lab/hosts",
     "modules": "lab/modules",
+    "recordings": "lab/recordings",
     "service": "lab/service",
     "tokens": "lab/tokens",
     "audit": "lab/audit",

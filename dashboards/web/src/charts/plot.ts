@@ -15,6 +15,8 @@ export interface Line extends Referring {
   colour: string;
   dash: readonly number[];
   width: number;
+  /** Whether what is below it is shaded lightly in its colour. */
+  area?: boolean;
   samples: (window: Window) => Samples;
 }
 
@@ -48,6 +50,7 @@ export interface PlotOptions {
 type Datum = [Float64Array, Float64Array];
 
 const FONT_PX = 11;
+const AREA_ALPHA = 0.14;
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
 const FONT = `${FONT_PX}px ${FAMILY}`;
 
@@ -208,6 +211,9 @@ export class Plot {
     ctx.clip();
     ctx.lineJoin = "bevel";
     lines.forEach((line, at) => {
+      if (line.area) fillBelow(ctx, u, line.colour, u.data[at + 1] as unknown as Datum, span.moving ? 2 : 1);
+    });
+    lines.forEach((line, at) => {
       ctx.strokeStyle = line.colour;
       ctx.lineWidth = line.width * devicePixelRatio;
       ctx.setLineDash(line.dash.map((length) => length * devicePixelRatio));
@@ -295,6 +301,22 @@ function markPeaks(ctx: CanvasRenderingContext2D, u: uPlot, line: Line, [t, v]: 
     ctx.lineTo(at, top);
     ctx.fill();
   }
+}
+
+/** Shades what is below a line. */
+function fillBelow(ctx: CanvasRenderingContext2D, u: uPlot, colour: string, datum: Datum, wide: number): void {
+  const [first, last] = [datum[0][0], datum[0].at(-1)];
+  if (first === undefined || last === undefined) return;
+  const foot = u.bbox.top + u.bbox.height;
+  ctx.save();
+  ctx.fillStyle = colour;
+  ctx.globalAlpha = AREA_ALPHA;
+  ctx.beginPath();
+  trace(ctx, u, datum, wide);
+  ctx.lineTo(u.valToPos(last, "x", true), foot);
+  ctx.lineTo(u.valToPos(first, "x", true), foot);
+  ctx.fill();
+  ctx.restore();
 }
 
 /** Draws a line through the minimum and the maximum of each column of pixels, in order. */

@@ -57,6 +57,9 @@ export const QUANTITIES = {
   queue: packets("Queue"),
   queue_delay: milliseconds("Queue delay"),
   drops: packets("Drops"),
+  capacity: rate("Capacity"),
+  delay: milliseconds("Delay"),
+  loss: quantity("Loss", "%", [[1, "%"]]),
   jain: quantity("Jain’s index", "", [[1, ""]]),
   share: quantity("Share of values", "", [[1, ""]]),
 } as const;

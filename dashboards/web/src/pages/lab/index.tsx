@@ -1,4 +1,4 @@
-/** The lab: the run queue, hosts, modules, the service, and for admins tokens and the audit log. */
+/** The lab: the run queue, hosts, modules, recordings of links, the service, and for admins tokens and the audit log. */
 import type { ComponentType } from "react";
 import { type Scope, useMay } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
@@ -9,6 +9,7 @@ import { Hosts } from "./Hosts";
 import styles from "./Lab.module.css";
 import { Modules } from "./Modules";
 import { Queue } from "./Queue";
+import { Recordings } from "./Recordings";
 import { Service } from "./Service";
 import { Tokens } from "./Tokens";
 
@@ -23,6 +24,7 @@ const PARTS: readonly Part[] = [
   { word: "queue", name: "Queue", scope: "read", Part: Queue },
   { word: "hosts", name: "Hosts", scope: "read", Part: Hosts },
   { word: "modules", name: "Modules", scope: "read", Part: Modules },
+  { word: "recordings", name: "Recordings", scope: "read", Part: Recordings },
   { word: "service", name: "Service", scope: "read", Part: Service },
   { word: "tokens", name: "Tokens", scope: "admin", Part: Tokens },
   { word: "audit", name: "Audit", scope: "admin", Part: Audit },

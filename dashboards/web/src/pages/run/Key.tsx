@@ -13,7 +13,16 @@ export function Key({ outline }: { outline: Outline }) {
       flows.some((flow) => flow.kind !== "udp"),
       <path key="" d="M0 6h20" strokeDasharray="2 3" />,
     ],
-    ["reference: capacity, BDP, buffer", outline.links.length > 0, <path key="" d="M0 6h20" strokeDasharray="6 4" />],
+    [
+      outline.links[0]?.recorded ? "reference: BDP, buffer" : "reference: capacity, BDP, buffer",
+      outline.links.length > 0,
+      <path key="" d="M0 6h20" strokeDasharray="6 4" />,
+    ],
+    [
+      "recorded capacity",
+      outline.links[0]?.recorded === true,
+      <path key="" d="M0 12v-9h9v4h11v5z" strokeWidth="1" fill="currentColor" fillOpacity="0.14" />,
+    ],
     ["a flow starts or stops", hasStarts, <path key="" d="M10 0v12" strokeDasharray="1 3" />],
     ["cancelled: the trace ends", outline.partial_s != null, <path key="" d="M10 0v12" strokeDasharray="4 3" />],
     [

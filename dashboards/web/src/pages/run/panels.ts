@@ -86,9 +86,11 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLin
   const [link] = outline.links;
   if (reference === undefined || link === undefined) return [];
   const { bdp_packets: bdp, buffer_packets: buffer, rtt_ms, duration_s } = outline;
-  const rates = link.rates ?? [];
+  // Of a recording, the mean rate counts for all but its capacity.
+  const recorded = link.recorded && reference !== "capacity";
+  const rates = recorded ? [{ t_s: 0, bps: link.rate_bps }] : (link.rates ?? []);
   // The name is drawn at the end of the line, so it states the last value.
-  const last = rates.at(-1)?.bps ?? link.rate_bps;
+  const last = link.recorded ? link.rate_bps : (rates.at(-1)?.bps ?? link.rate_bps);
   const line = (say: (value: number) => string, of: (bps: number) => number): ChartLine => {
     const name = say(of(last));
     const ends = [...rates.slice(1).map(({ t_s }) => t_s), duration_s];
@@ -107,9 +109,16 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLin
       samples: () => samples,
     };
   };
-  const first = link.rates?.[0]?.bps ?? link.rate_bps;
+  const first = link.recorded ? link.rate_bps : (rates[0]?.bps ?? link.rate_bps);
   // A link of a script may have no known rate.
   if (first === 0 && reference !== "base") return [];
+  if (reference === "capacity" && link.recorded) {
+    const capacity = line(
+      (bps) => `recorded capacity, mean ${QUANTITIES.goodput.say(bps)}`,
+      (bps) => bps,
+    );
+    return [{ ...capacity, colour: colourOf("--line-strong"), dash: [], area: true }];
+  }
   if (reference === "capacity")
     return [
       line(

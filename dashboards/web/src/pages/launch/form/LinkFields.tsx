@@ -7,7 +7,10 @@ import { entriesOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { NamedSettings } from "./NamedSettings";
+import { RecordingFields } from "./RecordingFields";
 import { Remove } from "./Remove";
+
+const RECORDED = ["recording", "reverse_recording"] as const;
 
 export function LinkFields() {
   const { data, preview } = useEdit();
@@ -45,10 +48,15 @@ function OneLink({ name, link }: { name: string; link: Value }) {
       </div>
       {whole && <p className={styles.mistake}>{whole.message}</p>}
       <div className={styles.fields}>
-        {set.map((field) => (
-          <FieldAt key={field} at={[...at, field]} />
-        ))}
+        {set
+          .filter((field) => !RECORDED.some((one) => one === field))
+          .map((field) => (
+            <FieldAt key={field} at={[...at, field]} />
+          ))}
       </div>
+      {RECORDED.map((field) => (
+        <RecordingFields key={field} link={at} field={field} />
+      ))}
     </fieldset>
   );
 }

@@ -5,6 +5,7 @@ import { numberOrText, useEdit } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { LinkFields } from "./LinkFields";
+import { RecordingFields } from "./RecordingFields";
 
 const MORE = [
   "jitter",
@@ -37,6 +38,7 @@ export function PathSection() {
   const row = names.topologies.find((one) => one.topology === topology);
   const path = valueAt(data ?? undefined, ["path"]);
   const asymmetric = valueAt(path, ["one_way"]) !== undefined;
+  const recorded = valueAt(path, ["recording"]) !== undefined;
   const used = [...MORE, ...NESTED.map(([name]) => name)].filter((name) => valueAt(path, [name]) !== undefined).length;
   return (
     <section className={styles.section} aria-labelledby="form-path">
@@ -47,7 +49,7 @@ export function PathSection() {
           choices={names.topologies.map((one) => one.topology)}
           {...(row ? { help: row.about } : {})}
         />
-        <FieldAt at={["path", "bandwidth"]} placeholder={hint(row, "bw", "100 Mbit/s")} />
+        <FieldAt at={["path", "bandwidth"]} placeholder={recorded ? "as recorded" : hint(row, "bw", "100 Mbit/s")} />
         {!asymmetric && <FieldAt at={["path", "rtt"]} placeholder={hint(row, "rtt", "40 ms")} />}
         <FieldAt at={["path", "buffer"]} offers={["1 BDP", "0.5 BDP", "2 BDP", "100 packets"]} />
         <FieldAt at={["path", "queue"]} />
@@ -76,6 +78,8 @@ export function PathSection() {
           ))}
         </div>
       </details>
+      <RecordingFields link={["path"]} field="recording" />
+      <RecordingFields link={["path"]} field="reverse_recording" />
       {QUEUES.filter(
         ([part, queue, kind]) => valueAt(path, [queue]) === kind || valueAt(path, [part]) !== undefined,
       ).map(([part, queue, kind]) => (

@@ -1,0 +1,110 @@
+/** Sends a recording: a file that is dropped or chosen, with its format and the columns of a table. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "../api/client";
+import { ErrorNote } from "../parts/ErrorNote";
+import { Field, TextField } from "../parts/Field";
+import { FORMATS, type Format, type Reading, recordings, send } from "./queries";
+import styles from "./Recordings.module.css";
+
+const COLUMNS = [
+  ["time", "time_s"],
+  ["rate", "dl in Mbit/s"],
+  ["delay", "delay_ms"],
+  ["loss", "loss_percent"],
+] as const;
+
+interface Props {
+  onSent: (sent: Schemas["KeptRecording"], reading: Reading) => void;
+}
+
+export function Upload({ onSent }: Props) {
+  const client = useQueryClient();
+  const [reading, setReading] = useState<Reading>({});
+  const [over, setOver] = useState(false);
+  // Empties the input for the file.
+  const [count, setCount] = useState(0);
+  const sending = useMutation({
+    mutationFn: (file: File) => send(file, reading),
+    onSuccess: (sent) => onSent(sent, reading),
+    onSettled: () => {
+      setCount(count + 1);
+      return client.invalidateQueries({ queryKey: recordings.queryKey });
+    },
+  });
+  const set = (field: keyof Reading, value: string): void => {
+    const { [field]: _, ...others } = reading;
+    setReading(value.trim() === "" ? others : { ...others, [field]: value.trim() });
+  };
+  const choose = (files: FileList | null): void => {
+    const file = files?.[0];
+    if (file) sending.mutate(file);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the input for the file does the same by keys
+    <div
+      className={styles.drop}
+      data-over={over}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        choose(event.dataTransfer.files);
+      }}
+    >
+      <div className={styles.inputs}>
+        <Field
+          label="File of a recording"
+          help="drop a file here, or choose one: mahimahi, CSV, or 0 and 1 for each packet"
+        >
+          {(wiring) => (
+            <input
+              {...wiring}
+              key={count}
+              type="file"
+              disabled={sending.isPending}
+              onChange={(event) => choose(event.target.files)}
+            />
+          )}
+        </Field>
+        <Field label="Format">
+          {(wiring) => (
+            <select {...wiring} value={reading.format ?? ""} onChange={(event) => set("format", event.target.value)}>
+              <option value="">by its name</option>
+              {FORMATS.map((one: Format) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <details>
+        <summary>Columns of a table</summary>
+        <div className={styles.inputs}>
+          {COLUMNS.map(([field, example]) => (
+            <TextField
+              key={field}
+              label={`Column of ${field === "loss" ? "losses" : `${field}s`}`}
+              placeholder={example}
+              value={reading[field] ?? ""}
+              onChange={(event) => set(field, event.target.value)}
+            />
+          ))}
+          <TextField
+            label="Step"
+            placeholder="1 s"
+            help="without a column of times: how long each row lasts"
+            value={reading.step ?? ""}
+            onChange={(event) => set("step", event.target.value)}
+          />
+        </div>
+      </details>
+      {sending.isPending && <p role="status">The recording is being sent and read.</p>}
+      {sending.isError && <ErrorNote error={sending.error} />}
+    </div>
+  );
+}
