@@ -171,7 +171,7 @@ def _experiment_format() -> Iterator[str]:
         yield ""
     yield "For the senders and receivers of flows, the names in `params` and `links`, and custom topologies, see [topologies.md](topologies.md).\n"
     yield _IPERF3
-    yield "For flows of other programs (`command`) see [programs.md](programs.md), for `streams` [traffic.md](traffic.md).\n"
+    yield "For flows of other programs (`command`) see [programs.md](programs.md), for `streams`, `requests` and `dscp` [traffic.md](traffic.md).\n"
     yield "## Scheduled changes\n"
     yield (
         "A schedule may change these fields of the path: "

@@ -17,6 +17,8 @@ Column = tuple[str, str, Callable[[float], str]]
 TEXT_COLUMNS = ("run", "point", "seed", "flow", "cc", "measure", "verdict")
 FAILED = "failed"
 
+# The columns of requests, where any flow has them.
+_REQUESTS = ("requests", "request p50", "request p99")
 _NUMBERS = ("goodput", "RTT p50", "RTT p95", "cwnd", "retransmits", "completion")
 
 # The columns of a summary: title, key in the rows, how a value is written.
@@ -25,6 +27,9 @@ _OF_FLOWS: tuple[Column, ...] = (
     ("RTT p50", "rtt_ms.p50", lambda value: f"{value:.1f} ms"),
     ("retransmits", "retransmits", lambda value: f"{value:.0f}"),
     ("completion", "completion_s", lambda value: f"{value:.3f} s"),
+    ("requests", "requests.completed", lambda value: f"{value:.0f}"),
+    ("request p50", "requests.time_ms.p50", lambda value: f"{value:.3f} ms"),
+    ("request p99", "requests.time_ms.p99", lambda value: f"{value:.3f} ms"),
 )
 _OF_PATHS: tuple[Column, ...] = (
     ("all flows", "goodput_total", format_rate),
@@ -37,13 +42,18 @@ _OF_PATHS: tuple[Column, ...] = (
 def flow_rows(documents: Sequence[Document]) -> list[Row]:
     """One row for each flow of each run, and one for all flows of a run that has several."""
     rows: list[Row] = []
+    asked = any("requests" in flow for document in documents for flow in _flows(document))
+    columns = ("flow", "cc", *_NUMBERS, *(_REQUESTS if asked else ()))
     for document in documents:
         start = (
             {"run": document["run"][:8], "point": point_text(document["point"]), "seed": str(document["seed"])}
             if len(documents) > 1
             else {}
         )
-        found = [dict(zip(("flow", "cc", *_NUMBERS), _flow_cells(flow), strict=True)) for flow in _flows(document)]
+        found = [
+            dict(zip(("flow", "cc", *_NUMBERS), _flow_cells(flow), strict=True)) | _request_cells(flow)
+            for flow in _flows(document)
+        ]
         found += [_total_cells(total) for total in document.get("totals", ())]
         if len(found) > 1 and document.get("goodput_total") is not None:
             # Older documents have no totals.
@@ -54,7 +64,7 @@ def flow_rows(documents: Sequence[Document]) -> list[Row]:
             found.append({"flow": document["status"]})
         for position, cells in enumerate(found):
             heads = start if position == 0 else dict.fromkeys(start, "")
-            rows.append(heads | {name: cells.get(name, "") for name in ("flow", "cc", *_NUMBERS)})
+            rows.append(heads | {name: cells.get(name, "") for name in columns})
     return rows
 
 
@@ -125,14 +135,24 @@ def _flow_cells(flow: Document) -> list[str]:
 
 
 def _total_cells(total: Document) -> Row:
-    """A transfer over several streams, below them."""
+    """Several flows together, below them."""
     return {
         "flow": total["name"],
-        "cc": f"{total['flows']} streams",
+        "cc": f"{total['flows']} {'connections' if 'requests' in total else 'streams'}",
         "goodput": format_rate(total["goodput_bps"]),
         "retransmits": number_text(total["retransmits"], "", digits=0),
         "completion": number_text(total["completion_s"], " s", digits=3),
+        **_request_cells(total),
     }
+
+
+def _request_cells(flow: Document) -> Row:
+    """The requests of a flow or a total; none of others."""
+    if (requests := flow.get("requests")) is None:
+        return {}
+    times = requests["time_ms"] or {}
+    texts = (number_text(times.get(name), " ms", digits=3) for name in ("p50", "p99"))
+    return dict(zip(_REQUESTS, (str(requests["completed"]), *texts), strict=True))
 
 
 def _interval(row: Document | None, text: Callable[[float], str]) -> str:

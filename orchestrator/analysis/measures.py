@@ -30,7 +30,8 @@ from longhaul.orchestrator.analysis.series import (
     rises,
     ticks_within_s,
 )
-from longhaul.orchestrator.analysis.totals import totals
+from longhaul.orchestrator.analysis.traffic.requests import request_numbers
+from longhaul.orchestrator.analysis.traffic.totals import totals
 from longhaul.orchestrator.analysis.unqueued_drops import acks_filtered, all_drops, measure_policers
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.plan.run_document import (
@@ -76,7 +77,8 @@ def summarise(run: Run, trace: Trace, facts: Facts) -> RunNumbers:
     whole = _measured(run, trace, fact_of, window)
     alone = [flow for flow in run.flows if flow.bytes and flow.group is None]
     times_s = [whole["flows"][flow.id]["completion_s"] for flow in alone]
-    times_s += [total["completion_s"] for total in whole.get("totals", ())]
+    sized = {flow.group.name for flow in run.flows if flow.bytes and flow.group is not None}
+    times_s += [total["completion_s"] for total in whole.get("totals", ()) if total["name"] in sized]
     filtered = acks_filtered(run, facts)
     numbers: RunNumbers = {
         **whole,
@@ -155,7 +157,7 @@ def _flow(
     every_round_trip = run.trace.ack_us <= run.meaning.rtt_us
     drops = _data_drops(run, flow, fact, span.of(all_drops(trace)), shared)
     pdr = None if drops is None else delivered / (delivered + drops) if delivered + drops else 1.0
-    return {
+    numbers: FlowNumbers = {
         "name": flow.name,
         "kind": flow.kind,
         "cc": flow.cc,
@@ -183,12 +185,15 @@ def _flow(
         "tpp": None if pdr is None else goodput_bps / 1e6 * pdr,
         "bytes": int(fact["bytes_received"]),
         "completion_s": None
-        if fact["completed_us"] is None or (flow.bytes is None and flow.program is None)
+        if fact["completed_us"] is None or (flow.bytes is None and flow.program is None and flow.requests is None)
         else (fact["completed_us"] - flow.start_us) / 1e6,
         "rate_error": _rate_error(run, flow, goodput_bps, span),
         # Known when every flow is.
         "share": None,
     }
+    if flow.requests is not None:
+        numbers["requests"] = request_numbers(trace, [flow.id], (window.begin_s, window.end_s))
+    return numbers
 
 
 def _completion(times_s: Sequence[float | None]) -> CompletionTimes:
@@ -219,7 +224,8 @@ def _data_drops(run: Run, flow: Flow, fact: Facts, drops: Records, shared: froze
         return None
     if flow.kind == PROGRAM:
         return lost_packets(fact, drops, shared)
-    ours = drops["destination_port"] == flow.port
+    # A client of requests connects to the flow's sender.
+    ours = drops["source_port" if flow.requests is not None else "destination_port"] == flow.port
     if flow.client_port:
         # iperf3's control connection passes there too.
         ours &= drops["source_port"] == flow.client_port

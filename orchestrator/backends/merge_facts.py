@@ -10,7 +10,7 @@ from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES
 
 Facts = dict[str, Any]
 
-# Facts that only the receiver of a flow has; the last one only of flows with a DSCP.
+# Facts that only the receiver of a flow has; the last three only of flows with a DSCP or requests.
 _RECEIVERS = (
     "bytes_received",
     "packets_received",
@@ -18,6 +18,8 @@ _RECEIVERS = (
     "marks_received",
     "window_clamp_bytes",
     "dscp_received",
+    "requests_sent",
+    "requests_completed",
 )
 _LONGEST_KERNEL = 64
 

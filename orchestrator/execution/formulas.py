@@ -35,12 +35,14 @@ FORMULAS = (
     "analysis.fidelity.replays",
     "analysis.fidelity.host_fidelity",
     "analysis.fidelity.senders",
+    "analysis.traffic.requests",
     "analysis.series",
-    "analysis.totals",
+    "analysis.traffic.totals",
     "analysis.cwnd",
     "analysis.dual_queue",
     "analysis.fidelity.l4s",
     "analysis.fidelity.programs",
+    "analysis.fidelity.requests",
     "analysis.fidelity.transfers",
     "analysis.fidelity.wireless",
     "analysis.values",
@@ -64,7 +66,7 @@ SAME_FORMULAS = dict.fromkeys(
         "b0b4f4b99bc5",
         "5bb6d90e854c",
     ),
-    "27e8ec45b805",
+    "97703007d24f",
 )
 
 

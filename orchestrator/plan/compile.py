@@ -59,6 +59,7 @@ from longhaul.orchestrator.plan.traffic.programs import (
     programs_bytes,
     refuse_programs,
 )
+from longhaul.orchestrator.plan.traffic.requests import fields_of_requests, refuse_requests
 from longhaul.orchestrator.plan.traffic.streams import fields_of_stream
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
@@ -134,6 +135,7 @@ def compile_plan(
             path = resolve_path(here, placement, path_changes(here))
             for repeat in range(experiment.repeats):
                 refuse_programs(here, venue)
+                refuse_requests(here, venue)
                 run = set_in(_compile(here, placement, path, experiment.seed + repeat, text, venue), venue)
                 run = places.place(run, placement, here) if places else run
                 run = with_capture(in_parts(run, here, alone=alone), here)
@@ -251,14 +253,12 @@ def _flows(
     jitter_us = parse_duration(experiment.start_jitter) if multiple is None else int(multiple * rtt_us)
     made: list[Flow] = []
     for written in experiment.flows:
-        kind = written.kind
-        control = None if kind == "udp" else experiment.control(written.cc)
+        control = None if written.kind == "udp" else experiment.control(written.cc)
         spread_us = parse_duration(written.spread) if written.spread is not None else 0
-        # A sized transfer and a program end by themselves.
-        open_end = written.stop is None and (written.size is not None or written.command is not None)
+        open_end = written.stop is None and written.ends_by_itself
         stop_us = None if open_end else parse_duration(written.stop or experiment.duration)
         for number, (head, name) in enumerate(written.members):
-            # The connections of programs, and the streams of a transfer, begin together.
+            # Flows that belong together begin together.
             start_us = parse_duration(written.start) + number // written.together * spread_us
             start_us += derive_seed(seed, f"start {head}") % jitter_us if jitter_us else 0
             if start_us >= (parse_duration(experiment.duration) if stop_us is None else stop_us):
@@ -268,7 +268,7 @@ def _flows(
             flow = Flow(
                 id=len(made),
                 name=name,
-                kind=kind,
+                kind=written.kind,
                 cc=None if control is None else control.name,
                 variant=None if control is None else _variant(control, written.variant),
                 from_node=journey.sender,
@@ -284,7 +284,7 @@ def _flows(
                     if written.window is None
                     else window_bytes(written.name, written.window, experiment.path.mtu - HEADER_BYTES),
                     both_ends=control is not None and control.both_ends,
-                    ect=0 if kind != "udp" or written.ect is None else (ECT0, ECT1)[written.ect],
+                    ect=0 if written.kind != "udp" or written.ect is None else (ECT0, ECT1)[written.ect],
                     dscp=0 if written.dscp is None else dscp_number(written.dscp),
                     sockopts=tuple(option_text(one.level, one.name, one.value) for one in written.sockopts),
                 ),
@@ -293,7 +293,8 @@ def _flows(
                 back=tuple(network.devices[hop] for hop in layout.through(journey.back)),
             )
             more = _traffic(written, experiment.path.mtu) | fields_of_program(written, flow, network.addresses, number)
-            made.append(replace(flow, **more, **fields_of_stream(written, head)))
+            more |= fields_of_stream(written, head) | fields_of_requests(written, flow, head, network.addresses)
+            made.append(replace(flow, **more))
     return made
 
 

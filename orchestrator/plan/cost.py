@@ -6,6 +6,7 @@ draws others and compares both estimates with the runs (tests/bench/estimate_cas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from longhaul.orchestrator.plan.run import Flow, Run
@@ -115,6 +116,8 @@ def _wanted(run: Run, flow: Flow) -> float:
     if flow.kind == "udp":
         share = 1.0 if flow.on_off is None else flow.on_off.on_us / (flow.on_off.on_us + flow.on_off.off_us)
         return share * flow.rate_bps * time_us / (8_000_000 * run.meaning.frame_bytes)
+    if flow.requests is not None and flow.requests.count is not None:
+        return flow.requests.count * math.ceil(flow.requests.response_bytes / run.meaning.mss_bytes)
     if flow.share_bytes is not None:
         return flow.share_bytes / (run.least_mtu - run.meaning.mtu + run.meaning.mss_bytes)
     if flow.options.window_clamp_bytes and run.meaning.rtt_us:

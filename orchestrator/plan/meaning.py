@@ -44,10 +44,22 @@ class Programs:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The common name of flows that belong together, as the streams of one transfer, and how many they are."""
+    """The common name of flows that belong together, as the streams of a transfer or the connections of requests, and their number."""
 
     name: str
     flows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What a client asks for: a pause after each response, or the interval of its requests; without a `count`, as many as fit."""
+
+    request_bytes: int
+    response_bytes: int
+    think_us: int = field(default=0, metadata=SELDOM)
+    every_us: int = field(default=0, metadata=SELDOM)
+    count: int | None = field(default=None, metadata=SELDOM)
+    new_connection: bool = field(default=False, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,9 @@ def place_flows(experiment: Experiment) -> Placement:
         if present != replace(asked, cc=asked.cc or present.cc):
             _refuse_sharing(flow, journey.sender, present, replace(asked, cc=asked.cc or present.cc))
     for flow, journey, asked in zip(flows, journeys, wanted, strict=True):
+        if flow.requests is not None and asked.ecn:
+            # The client connects, so its host asks for ECN.
+            options.setdefault(journey.receiver, HostOptions(ecn=asked.ecn))
         if flow.kind == "udp" and options.setdefault(journey.sender, asked).ect1 and flow.ect == 0:
             what = f"it sends ECT(0) from {journey.sender}, whose packets leave as ECT(1) because of another flow"
             raise PlanError("compiling", f"flows.{flow.name}.ect", what, "give it a sender of its own")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longhaul.orchestrator.plan.meaning import Group, Meaning, Phase, Programs, Script
+from longhaul.orchestrator.plan.meaning import Group, Meaning, Phase, Programs, Requests, Script
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.placed.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
@@ -153,7 +153,7 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`kind` is tcp, udp, web or program; the fields of other kinds and tools keep their defaults and are omitted from run.json.
+    """`kind` is tcp, udp, web, requests or program; the fields of other kinds and tools keep their defaults and are omitted from run.json.
 
     `forward` and `back` are the devices that its packets leave from on the path to the receiver, and back. iperf3 has its data connection from
     `client_port` and writes blocks of `block_bytes`. A further connection of programs has the number of the `first`. A `group` shares its `bytes`.
@@ -188,6 +188,7 @@ class Flow:
     program: Programs | None = field(default=None, metadata=SELDOM)
     first: int | None = field(default=None, metadata=SELDOM)
     group: Group | None = field(default=None, metadata=SELDOM)
+    requests: Requests | None = field(default=None, metadata=SELDOM)
 
     @property
     def share_bytes(self) -> int | None:
@@ -360,8 +361,7 @@ class Run:
     @property
     def ends(self) -> Iterator[End]:
         """Every device of the run; no two have the same name."""
-        for wire in self.wires:
-            yield from wire.ends
+        yield from (end for wire in self.wires for end in wire.ends)
 
     def link_rates(self, link: Link) -> list[tuple[int, int, int]]:
         """(from, to, bit/s) of a link, in microseconds, between its changes: those of the schedule, or of its recording."""

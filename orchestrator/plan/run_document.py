@@ -51,9 +51,24 @@ class QueueLength(TypedDict):
     max: int
 
 
-class FlowNumbers(TypedDict):
-    """A flow, in the part of the window in which it was active."""
+class RequestTimes(TypedDict):
+    """Milliseconds, from a request to the end of its response."""
 
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+class RequestNumbers(TypedDict):
+    """Requests that were completed in the window; the times are null without any."""
+
+    completed: int
+    time_ms: RequestTimes | None
+
+
+class _AnyFlowNumbers(TypedDict):
     name: str
     kind: str
     cc: str | None
@@ -78,6 +93,12 @@ class FlowNumbers(TypedDict):
     completion_s: float | None
     rate_error: float | None
     share: float | None
+
+
+class FlowNumbers(_AnyFlowNumbers, total=False):
+    """A flow, in the part of the window in which it was active; `requests` only of a flow that has them."""
+
+    requests: RequestNumbers
 
 
 class Delays(TypedDict):
@@ -132,15 +153,19 @@ class LinkNumbers(PathNumbers):
     name: str
 
 
-class TotalNumbers(TypedDict):
-    """Several flows under their common name, as the streams of one transfer."""
-
+class _AnyTotalNumbers(TypedDict):
     name: str
     flows: int
     goodput_bps: float
     retransmits: int
     bytes: int
     completion_s: float | None
+
+
+class TotalNumbers(_AnyTotalNumbers, total=False):
+    """Several flows under their common name: the streams of one transfer, or the connections of `requests`."""
+
+    requests: RequestNumbers
 
 
 class PolicerNumbers(TypedDict):

@@ -23,7 +23,7 @@ from longhaul.orchestrator.plan.run import (
     Qdisc,
     Run,
 )
-from longhaul.orchestrator.preview.flow_text import control_text
+from longhaul.orchestrator.preview.flow_text import control_text, requests_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
 from longhaul.orchestrator.spec.flow_parts import dscp_text
@@ -222,6 +222,8 @@ def _traffic_text(run: Run, flow: Flow) -> str:
         return f"udp {format_rate(flow.rate_bps)}{pattern}, {when}"
     if flow.kind == "web":
         return f"web over {control_text(flow.cc, flow.variant)}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
+    if flow.requests is not None:
+        return f"{requests_text(flow.requests)} over {control_text(flow.cc, flow.variant)}, {when}"
     if flow.kind == "program":
         return f"{_programs_text(flow)} over {control_text(flow.cc, flow.variant)}, {when}"
     size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from longhaul.orchestrator.plan.meaning import Requests
 from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
+from longhaul.orchestrator.system.units import format_duration, format_size
 
 # The completion of a flow that never had a connection, in tables.
 NO_ANSWER = "no answer"
@@ -24,6 +26,15 @@ def control_text(cc: str | None, variant: str | None) -> str:
 def control_label(cc: str, variant: str | None) -> str:
     """The same where a study's name does not matter, as in legends: only a control that replaces the kernel's has a remark."""
     return control_text(cc, variant) if USER_SUPPLIED in (variant or "") else cc
+
+
+def requests_text(requests: Requests) -> str:
+    """What a client asks for, and how often."""
+    number = "requests" if requests.count is None else f"{requests.count} requests"
+    each = ", each on a connection of its own" if requests.new_connection else ""
+    pause = f", every {format_duration(requests.every_us)}" if requests.every_us else ""
+    pause = f", pauses of {format_duration(requests.think_us)}" if requests.think_us else pause
+    return f"{number} of {format_size(requests.request_bytes)} for {format_size(requests.response_bytes)}{pause}{each}"
 
 
 def unanswered(flow: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
-from longhaul.orchestrator.spec.fields import Size, one_of, refuse
+from longhaul.orchestrator.spec.fields import Duration, Period, Size, Switch, one_of, refuse
 from longhaul.orchestrator.spec.queue_parameters import Part
 
 _LONGEST_WORD = 4096
@@ -98,6 +98,23 @@ _DSCP_SCHEMA: dict[str, Any] = {
     "examples": ["EF", "CS1", 34],
 }
 Dscp = Annotated[str | int, BeforeValidator(_dscp), WithJsonSchema(_DSCP_SCHEMA)]
+
+
+class Requests(Part):
+    """A client at the flow's receiver that asks its sender again and again, over TCP; the responses are the flow's data."""
+
+    request: Size = Field("100 B", description="size of a request, which goes to the flow's sender")
+    response: Size = Field("10 KB", description="size of a response; the client waits for all of it")
+    think: Duration | None = Field(None, description="pause between a response and the next request; without it, none")
+    every: Period | None = Field(
+        None,
+        description="instead of think: from the time of one request to that of the next, which waits for its response",
+    )
+    count: int | None = Field(None, ge=1, le=10**9, description="requests; without it, as many as fit")
+    connections: int = Field(
+        1, ge=1, le=100, description="clients at once; above 1 they are named name-1 to name-n, and name is their total"
+    )
+    new_connection: Switch = Field(False, description="each request opens a connection, and its time includes that")
 
 
 class SocketOption(Part):

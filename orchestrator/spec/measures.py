@@ -97,6 +97,23 @@ _ROWS = (
     Measure(
         "rtt_p99", "flow", "milliseconds", LESS, "rtt_ms.p99", "99th percentile of the round trips of the window's ACKs"
     ),
+    Measure(
+        "requests", "flow", "number", MORE, "requests.completed", "requests whose whole response came in the window"
+    ),
+    *(
+        Measure(
+            f"request_{key}",
+            "flow",
+            "milliseconds",
+            LESS,
+            f"requests.time_ms.{key}",
+            f"{words} time from a request to the end of its response, of those completed in the window; with new_connection, from the first SYN",
+        )
+        for key, words in (
+            *(("mean", "mean"), ("p50", "median"), ("p95", "95th percentile of the")),
+            *(("p99", "99th percentile of the"), ("max", "longest")),
+        )
+    ),
     Measure("cwnd_mean", "flow", "packets", NEITHER, "cwnd_packets.mean", "mean congestion window over time"),
     Measure("cwnd_max", "flow", "packets", NEITHER, "cwnd_packets.max", "largest congestion window"),
     Measure(
@@ -367,8 +384,11 @@ _ROWS = (
 
 MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ROWS}
 
-# Those that a transfer over several streams has too, under its own name.
-OF_TOTALS = ("goodput", "completion_s", "retransmits", "bytes")
+# Those that several flows together have too, under their common name: the streams of a transfer, the connections of requests.
+OF_TOTALS = (
+    *("goodput", "completion_s", "retransmits", "bytes"),
+    *(name for name, measure in MEASURES.items() if measure.field.startswith("requests.")),
+)
 
 
 def known_measure(name: str) -> None:

@@ -42,7 +42,7 @@ from longhaul.orchestrator.spec.fields import (
     WindowSize,
     one_of,
 )
-from longhaul.orchestrator.spec.flow_parts import Command, Dscp, SocketOption
+from longhaul.orchestrator.spec.flow_parts import Command, Dscp, Requests, SocketOption
 from longhaul.orchestrator.spec.kernel_versions import KernelName
 from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path, PathNumbers
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
@@ -85,11 +85,12 @@ TRAFFIC: Mapping[str, Traffic] = {
     "udp": Traffic("udp", "UDP, constant rate", "10 Mbit/s"),
     "on_off": Traffic("udp", "UDP in bursts", {"rate": "10 Mbit/s", "on": "1 s", "off": "1 s"}),
     "web": Traffic("web", "Web-like TCP", {"mean": "100 KB", "think": "1 s"}),
+    "requests": Traffic("requests", "Requests and responses", {"response": "10 KB", "think": "10 ms"}),
 }
 
 
 class Flow(Part):
-    """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`), programs (`command`)."""
+    """One of: TCP (`cc`), constant-rate UDP (`udp`), bursts of UDP (`on_off`), web-like TCP (`web`), requests and responses (`requests`), programs (`command`)."""
 
     model_config = ConfigDict(json_schema_extra={"x-traffic": {name: asdict(one) for name, one in TRAFFIC.items()}})
 
@@ -99,7 +100,7 @@ class Flow(Part):
     )
     cc: str | None = Field(
         None,
-        description="congestion control of the sender; for web flows and programs cubic by default",
+        description="congestion control of the sender; for web flows, requests and programs cubic by default",
         json_schema_extra={"x-catalogue": "modules"},
     )
     variant: Name | None = Field(None, description="a study's name for this congestion control")
@@ -111,6 +112,7 @@ class Flow(Part):
     )
     on_off: OnOff | None = Field(None, description="seeded bursts of UDP")
     web: Web | None = Field(None, description="seeded transfers with pauses")
+    requests: Requests | None = Field(None, description="requests and responses, each of which is timed")
     command: Command | None = Field(None, description="programs of this machine that make the traffic")
     count: int = Field(1, ge=0, le=1000, description="identical flows, named name-1 to name-n; 0: none in this run")
     spread: Duration | None = Field(None, description="from the start of one of them to the next")
@@ -164,15 +166,22 @@ class Flow(Part):
 
     @property
     def kind(self) -> str:
-        """tcp, udp, web or program."""
+        """tcp, udp, web, requests or program."""
         if self.command is not None:
             return PROGRAM
         return TRAFFIC[self.traffic[0]].kind if self.traffic else "tcp"
 
     @property
+    def ends_by_itself(self) -> bool:
+        """Whether it has an end of its own: a sized transfer, a number of requests, a program."""
+        counted = self.requests is not None and self.requests.count is not None
+        return self.size is not None or counted or self.command is not None
+
+    @property
     def together(self) -> int:
-        """How many flows belong together: the connections of programs, or the streams of a transfer."""
-        return self.streams if self.command is None else self.command.connections
+        """How many flows belong together: the streams of a transfer, the connections of programs or of requests."""
+        several = self.command or self.requests
+        return self.streams if several is None else several.connections
 
     @property
     def groups(self) -> list[tuple[str, list[str]]]:
@@ -192,8 +201,8 @@ class Flow(Part):
 
     @property
     def totals(self) -> list[str]:
-        """The names of transfers over several streams, which have measures of their own."""
-        return [head for head, _ in self.groups] if self.streams > 1 else []
+        """The names of several flows together, which have measures of their own: streams of a transfer, connections of requests."""
+        return [head for head, _ in self.groups] if self.together > 1 and self.command is None else []
 
 
 def _numbered(name: str, number: int) -> list[str]:

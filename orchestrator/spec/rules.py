@@ -21,7 +21,12 @@ from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.recordings import recording_breaches
 from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
-from longhaul.orchestrator.spec.traffic.refusals import refusals_of_dscp, refusals_of_programs, refusals_of_streams
+from longhaul.orchestrator.spec.traffic.refusals import (
+    refusals_of_dscp,
+    refusals_of_programs,
+    refusals_of_requests,
+    refusals_of_streams,
+)
 from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import Allowed, UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration, parse_share
@@ -93,7 +98,7 @@ def breaches(experiment: Experiment, *, own_topologies: bool = True) -> Iterator
     for position, expected in enumerate(experiment.expect):
         yield from _expected(expected, ("expect", position), names | totals, sorted(experiment.phases))
         if expected.flow in totals and expected.measure in MEASURES and expected.measure not in OF_TOTALS:
-            allowed = f"of a transfer over several streams one of {', '.join(OF_TOTALS)}; a stream has the others"
+            allowed = f"of several flows together one of {', '.join(OF_TOTALS)}; a single one has the others"
             yield ("expect", position, "measure"), expected.measure, allowed
 
 
@@ -182,6 +187,8 @@ def _flow(experiment: Experiment, flow: Flow, at: Location, duration_us: int) ->
         yield (*at, "size"), flow.size, "not with web, which draws its sizes"
     if flow.command is not None or flow.tool == IPERF3:
         yield from (((*at, name), written, allowed) for name, written, allowed in _refusals(experiment, flow))
+    if flow.requests is not None:
+        yield from (((*at, name), written, allowed) for name, written, allowed in refusals_of_requests(flow))
     if flow.streams > 1:
         yield from (((*at, name), written, allowed) for name, written, allowed in refusals_of_streams(flow))
     if flow.dscp is not None:

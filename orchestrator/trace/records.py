@@ -105,6 +105,8 @@ POLICE_PASS, POLICE_DROP = 1, 2
 STATE_RECOVERING = 2
 EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
 EVENT_PATH_CHANGE, EVENT_END, EVENT_FLOW_CHANGE = 4, 5, 6
+# A completed request; its value is the time that it took, in nanoseconds.
+EVENT_REQUEST = 7
 
 
 def _dtype(fields: list[tuple[str, str, int]]) -> np.dtype[np.void]:

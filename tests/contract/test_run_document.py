@@ -31,7 +31,7 @@ from longhaul.orchestrator.kernels.named_kernels import NamedKernel, Patch, Sour
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.live.run_export import note
 from longhaul.orchestrator.live.stream import Stream
-from longhaul.orchestrator.plan.meaning import Group, Phase
+from longhaul.orchestrator.plan.meaning import Phase
 from longhaul.orchestrator.plan.run import Expectation, Parts, Run
 from longhaul.orchestrator.plan.run_document import (
     CompletionTimes,
@@ -55,7 +55,7 @@ from tests.support.recordings import RUNS, recorded
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
 # Numbers of runs with phases, with flows that belong together, with policers, and with ACK filters.
 _SELDOM = {"phases", "totals", "policed", "policers", "acks_filtered"}
-MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed")
+MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed", "requests")
 
 
 class Recordings:
@@ -115,8 +115,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         keys.append(
             kept("lossy_pair", store, phases=(Phase("early", 0, 1_000_000), Phase("late", 1_000_000, 2_500_000)))
         )
-        streams = tuple(replace(flow, bytes=10**12, group=Group("pair", len(run.flows))) for flow in run.flows)
-        keys.append(kept("lossy_pair", store, flows=streams, phases=(Phase("early", 0, 1_000_000),)))
+        keys.append(kept("requests", store))
         keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store, parts=Parts(2))]
         early = Phase("early", 0, 1_000_000)
         keys += [kept("policed", store), kept("policed", store, phases=(early,))]

@@ -194,7 +194,7 @@ struct module {
 	bool builtin; /* part of the kernel: no file, parameters through /sys/module */
 };
 
-enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_PROGRAM, FLOW_IPERF3 };
+enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_PROGRAM, FLOW_REQUESTS, FLOW_IPERF3 };
 
 /* What happened to a flow; its threads write it under traffic_lock (traffic/flow.h). */
 struct flow_counters {
@@ -210,6 +210,7 @@ struct flow_counters {
 	/* CE marks: those the sender has heard of, and those its receiver saw; a kernel without the second counts NEVER */
 	uint64_t marks_reported, marks_received;
 	char error[160];
+	uint64_t requests_sent, requests_completed, requests_served;
 	uint8_t dscp_sent, dscp_received; /* as read from the sockets of both ends */
 	/* iperf3 */
 	uint64_t bytes_given;	  /* by the program to its socket */
@@ -233,6 +234,13 @@ struct programs {
 	bool server_sends;
 	uint32_t connections;
 	struct in_addr server_address, client_address;
+};
+
+/* What a client asks for, again and again: after a pause, or at multiples of an interval. */
+struct requests {
+	uint64_t request_bytes, response_bytes;
+	uint64_t think_us, every_us, count; /* every_us 0: none; count NEVER: until the end */
+	bool new_connection;
 };
 
 /* A socket option of a sender, as its user asks for it. */
@@ -262,10 +270,11 @@ struct flow {
 	uint64_t on_us, off_us;	       /* udp; both 0: always on */
 	uint64_t mean_bytes, think_us; /* web */
 	uint32_t shape_milli;
-	uint16_t client_port;	  /* iperf3: the data connection's source port */
-	uint32_t block_bytes;	  /* iperf3: written at once; a stream of a group: taken at once */
-	const char *group;	  /* streams with the same one share their bytes; NULL: none */
-	struct programs *program; /* program; NULL for its second connection and so on */
+	uint16_t client_port;	   /* iperf3: the data connection's source port */
+	uint32_t block_bytes;	   /* iperf3: written at once; a stream of a group: taken at once */
+	const char *group;	   /* streams with the same one share their bytes; NULL: none */
+	struct requests *requests; /* requests */
+	struct programs *program;  /* program; NULL for its second connection and so on */
 
 	struct flow_counters *counters;
 	struct traffic *traffic; /* its sockets (traffic/flow.h) */

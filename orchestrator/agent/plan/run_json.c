@@ -414,18 +414,34 @@ static struct programs *read_programs(const struct json *object)
 	return program;
 }
 
+static struct requests *read_requests(const struct json *object)
+{
+	static const struct field fields[] = {
+		NEED("request_bytes", struct requests, request_bytes, FIELD_U64),
+		NEED("response_bytes", struct requests, response_bytes, FIELD_U64),
+		MAYBE("think_us", struct requests, think_us, FIELD_U64, 0),
+		MAYBE("every_us", struct requests, every_us, FIELD_U64, 0),
+		MAYBE("count", struct requests, count, FIELD_U64, NEVER),
+		MAYBE("new_connection", struct requests, new_connection, FIELD_BOOL, false),
+	};
+	struct requests *requests = need_memory(1, sizeof(*requests));
+
+	fields_read(object, fields, COUNT(fields), requests);
+	if (!requests->request_bytes || !requests->response_bytes || !requests->count)
+		fields_refuse(object, "requests and responses have bytes, and there is one");
+	return requests;
+}
+
 static void read_flow(struct plan *plan, const struct json *item, struct flow *flow)
 {
 	struct reading {
 		struct flow flow;
 		const char *kind, *tool;
-		const struct json *from, *to, *options, *on_off, *program, *group;
+		const struct json *from, *to, *options, *on_off, *program, *group, *requests;
 	} reading = {0};
 	static const char *const kinds[] = {
-		[FLOW_TCP] = "tcp",
-		[FLOW_UDP] = "udp",
-		[FLOW_WEB] = "web",
-		[FLOW_PROGRAM] = "program",
+		[FLOW_TCP] = "tcp",	    [FLOW_UDP] = "udp",		  [FLOW_WEB] = "web",
+		[FLOW_PROGRAM] = "program", [FLOW_REQUESTS] = "requests",
 	};
 	static const struct field fields[] = {
 		NEED("id", struct reading, flow.id, FIELD_U32),
@@ -456,6 +472,7 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		MAYBE("program", struct reading, program, FIELD_VALUE, 0),
 		IGNORE("first"),
 		MAYBE("group", struct reading, group, FIELD_VALUE, 0),
+		MAYBE("requests", struct reading, requests, FIELD_VALUE, 0),
 	};
 	static const struct field group_fields[] = {
 		NEED("name", struct flow, group, FIELD_TEXT),
@@ -480,7 +497,8 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 	while (kind < COUNT(kinds) && strcmp(reading.kind, kinds[kind]))
 		kind++;
 	if (kind == COUNT(kinds))
-		fields_refuse(item, "kind '%s' is unknown; known here: tcp, udp, web, program",
+		fields_refuse(item,
+			      "kind '%s' is unknown; known here: tcp, udp, web, program, requests",
 			      reading.kind);
 	flow->kind = (enum flow_kind)kind;
 	if (reading.tool && strcmp(reading.tool, "iperf3"))
@@ -499,8 +517,12 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		flow->program = read_programs(reading.program);
 	if (reading.group)
 		fields_read(reading.group, group_fields, COUNT(group_fields), flow);
-	if (flow->group && (flow->kind != FLOW_TCP || flow->bytes == NEVER || !flow->block_bytes))
-		fields_refuse(item, "the flows of a group are tcp, with bytes and block_bytes");
+	if (flow->group && flow->kind == FLOW_TCP && (flow->bytes == NEVER || !flow->block_bytes))
+		fields_refuse(item, "the tcp flows of a group have bytes and block_bytes");
+	if (reading.requests)
+		flow->requests = read_requests(reading.requests);
+	if ((flow->kind == FLOW_REQUESTS) != (flow->requests != NULL))
+		fields_refuse(item, "exactly the flows of the kind requests have 'requests'");
 	if (reading.on_off)
 		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
 	if (flow->dscp > 63)

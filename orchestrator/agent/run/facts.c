@@ -323,6 +323,11 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 	writer_bool(writer, "accurate_ecn", counters->accurate_ecn);
 	writer_unsigned(writer, "marks_reported", counters->marks_reported);
 	write_known(writer, "marks_received", counters->marks_received);
+	if (flow->requests) {
+		writer_unsigned(writer, "requests_sent", counters->requests_sent);
+		writer_unsigned(writer, "requests_completed", counters->requests_completed);
+		writer_unsigned(writer, "requests_served", counters->requests_served);
+	}
 	if (flow->dscp) {
 		writer_unsigned(writer, "dscp_sent", counters->dscp_sent);
 		writer_unsigned(writer, "dscp_received", counters->dscp_received);

@@ -10,7 +10,8 @@ enum event {
 	EVENT_COMPLETED,
 	EVENT_PATH_CHANGED,
 	EVENT_END,
-	EVENT_FLOW_CHANGED
+	EVENT_FLOW_CHANGED,
+	EVENT_REQUEST /* completed; the value is its time in nanoseconds */
 };
 #define NO_FLOW 0xffff
 

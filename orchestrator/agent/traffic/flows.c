@@ -13,6 +13,7 @@
 #include "traffic/iperf3_client.h"
 #include "traffic/iperf3_server.h"
 #include "traffic/programs.h"
+#include "traffic/requests.h"
 #include "traffic/tcp.h"
 #include "traffic/transfer.h"
 #include "traffic/udp.h"
@@ -33,6 +34,8 @@ static const struct {
 		      udp_count},
 	[FLOW_WEB] = {tcp_prepare_receiver, NULL, tcp_receive_thread, web_send_thread, tcp_count},
 	[FLOW_PROGRAM] = {NULL, NULL, program_await_thread, program_run_thread, program_count},
+	[FLOW_REQUESTS] = {NULL, requests_prepare_server, requests_ask_thread,
+			   requests_serve_thread, tcp_count},
 	[FLOW_IPERF3] = {NULL, NULL, iperf3_receive_thread, iperf3_send_thread, tcp_count},
 };
 

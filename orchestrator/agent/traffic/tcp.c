@@ -196,10 +196,7 @@ static int listen_for(const struct flow *flow)
 		clamp_window(flow, fd);
 	}
 	flow->counters->window_clamp_bytes = read_clamp(flow, fd);
-	if (flow->both_ends)
-		set_congestion(flow, fd);
-	/* A connection has that of the socket that listened. */
-	flow_set_dscp(flow, fd);
+	tcp_set_receiver_options(flow, fd);
 	/*
 	 * A clamp of the plan has to be set again at the first segment (receive_all). On a real host the kernel
 	 * sizes the receive buffer by how fast it is read.
@@ -227,16 +224,29 @@ static void bind_here(const struct flow *flow, int fd)
 		    inet_ntoa(here.sin_addr), strerror(errno));
 }
 
-int tcp_sender(const struct flow *flow)
+void tcp_set_sender_options(const struct flow *flow, int fd)
 {
-	int fd = flow_socket(SOCK_STREAM, SENDER_MARK(flow));
-
-	bind_here(flow, fd);
 	set_congestion(flow, fd);
 	flow_set_options(flow, fd);
 	flow_set_dscp(flow, fd);
 	if (flow->max_pacing_bps)
 		set_pacing(flow, fd, flow->max_pacing_bps);
+}
+
+void tcp_set_receiver_options(const struct flow *flow, int fd)
+{
+	if (flow->both_ends)
+		set_congestion(flow, fd);
+	/* A connection has that of the socket that listened. */
+	flow_set_dscp(flow, fd);
+}
+
+int tcp_sender(const struct flow *flow)
+{
+	int fd = flow_socket(SOCK_STREAM, SENDER_MARK(flow));
+
+	bind_here(flow, fd);
+	tcp_set_sender_options(flow, fd);
 	return fd;
 }
 
@@ -325,6 +335,15 @@ bool tcp_change(const struct change *change)
 		note_change(change);
 	pthread_mutex_unlock(&traffic_lock);
 	return there;
+}
+
+void tcp_set_present(struct flow *flow, int fd)
+{
+	pthread_mutex_lock(&traffic_lock);
+	flow->traffic->sender_fd = fd;
+	if (fd >= 0)
+		flow->traffic->counted = false;
+	pthread_mutex_unlock(&traffic_lock);
 }
 
 bool tcp_connect(struct flow *flow, int fd)

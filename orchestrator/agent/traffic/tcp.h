@@ -17,6 +17,11 @@ void tcp_count(struct flow *flow);
 
 /* A socket for a sender, in the node the thread is in. */
 int tcp_sender(const struct flow *flow);
+/* The options that a flow has at its sender, and at its receiver. */
+void tcp_set_sender_options(const struct flow *flow, int fd);
+void tcp_set_receiver_options(const struct flow *flow, int fd);
+/* The sender's present connection, of a flow that has one after the other; -1: none. */
+void tcp_set_present(struct flow *flow, int fd);
 bool tcp_connect(struct flow *flow, int fd);
 /* Sends so many bytes (NEVER: forever); false if interrupted or broken. */
 bool tcp_send(struct flow *flow, int fd, uint64_t bytes);

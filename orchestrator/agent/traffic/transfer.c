@@ -14,7 +14,7 @@ static struct flow *first_of_group(struct plan *plan, const struct flow *flow)
 {
 	struct flow *first = plan->flows;
 
-	while (!first->group || strcmp(first->group, flow->group))
+	while (first->kind != FLOW_TCP || !first->group || strcmp(first->group, flow->group))
 		first++;
 	return first;
 }
@@ -24,7 +24,7 @@ void transfers_prepare(struct plan *plan)
 	for (size_t i = 0; i < plan->flow_count; i++) {
 		struct flow *flow = &plan->flows[i], *first;
 
-		if (!flow->group)
+		if (!flow->group || flow->kind != FLOW_TCP)
 			continue;
 		first = first_of_group(plan, flow);
 		if (first == flow) {

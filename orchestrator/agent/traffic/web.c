@@ -12,15 +12,6 @@
 #include "traffic/flow.h"
 #include "traffic/tcp.h"
 
-static void set_sender(struct flow *flow, int fd)
-{
-	pthread_mutex_lock(&traffic_lock);
-	flow->traffic->sender_fd = fd;
-	if (fd >= 0)
-		flow->traffic->counted = false;
-	pthread_mutex_unlock(&traffic_lock);
-}
-
 /* One fetch; false if it was the last. */
 static bool fetch(struct flow *flow, uint64_t bytes)
 {
@@ -29,10 +20,10 @@ static bool fetch(struct flow *flow, uint64_t bytes)
 
 	connected = tcp_connect(flow, fd);
 	if (connected) {
-		set_sender(flow, fd);
+		tcp_set_present(flow, fd);
 		ended = tcp_send(flow, fd, bytes) && tcp_wait_end(flow, fd);
 		tcp_account_sender(flow, fd);
-		set_sender(flow, -1);
+		tcp_set_present(flow, -1);
 	}
 	if (ended)
 		close(fd);

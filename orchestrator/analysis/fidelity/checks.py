@@ -22,6 +22,7 @@ from longhaul.orchestrator.analysis.fidelity.policing import judge_policers
 from longhaul.orchestrator.analysis.fidelity.programs import judge_programs, judge_script
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.replays import judge_replays
+from longhaul.orchestrator.analysis.fidelity.requests import judge_requests
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.transfers import judge_transfers
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
@@ -92,6 +93,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *_iperf3(run, facts),
         *(Check(*verdict) for verdict in judge_programs(run, facts)),
         *(Check(*verdict) for verdict in judge_transfers(run, facts)),
+        *(Check(*verdict) for verdict in judge_requests(run, trace, facts)),
         *(Check(*verdict) for verdict in judge_dscp(run, facts)),
     ]
 
@@ -167,7 +169,7 @@ def _ecn(run: Run, facts: Facts) -> Iterator[Check]:
         fact, asked = fact_of[flow.id], asks[flow.from_node]
         # A dctcp connection has ECN regardless of the host's setting.
         certain = flow.options.both_ends and asked != _ECN_KINDS[2]
-        if flow.kind != "tcp" or not answered(fact) or certain or _asked_again(flow, fact):
+        if flow.kind not in ("tcp", "requests") or not answered(fact) or certain or _asked_again(flow, fact):
             continue
         found = _ECN_KINDS[fact["ecn"] + fact.get("accurate_ecn", False)]
         if found != asked:

@@ -45,7 +45,9 @@ def judge_l4s(run: Run, trace: Trace, facts: Facts) -> Iterator[Verdict]:
         if not passed or spoiled or flow.kind == "program":
             continue
         last = max(passed, key=lambda link: flow.forward.index(link.dev))
-        packets = left[last.id][left[last.id]["destination_port"] == flow.port]
+        packets = left[last.id][
+            left[last.id]["source_port" if flow.requests is not None else "destination_port"] == flow.port
+        ]
         if (asked := _codepoint(run, flow)) is not None:
             yield "ECT as asked", *_judge_codepoint(flow, packets, asked)
         if flow.kind != "udp" and fact["connected_us"] is not None and fact["marks_received"] is not None:

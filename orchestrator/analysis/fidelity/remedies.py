@@ -106,6 +106,7 @@ REMEDIES: Mapping[str, Remedy] = {
     "iperf3 agrees": _iperf3,
     "bytes of programs": _no_field,
     "bytes of streams": _no_field,
+    "requests of both ends": _no_field,
     "DSCP as asked": _no_field,
     "not limited by buffers": _buffers,
     "limits have names": _unnamed,

@@ -178,6 +178,8 @@ def _image(figure: bytes, what: str, run: Run) -> str:
 def _flow_table(document: RunDocument) -> str:
     head = ["Flow", "Congestion control", "Goodput", "RTT min", "RTT p50", "RTT p95"]
     head += ["cwnd mean", "Retransmits", "Loss", "Completion"]
+    asked = any("requests" in flow for flow in document["flows"])
+    head += ["Requests", "Request p50", "Request p99"] if asked else []
     rows = []
     for flow in document["flows"]:
         rtt: Mapping[str, Any] = flow["rtt_ms"] or {}
@@ -192,12 +194,32 @@ def _flow_table(document: RunDocument) -> str:
                 str(flow["retransmits"]),
                 "" if flow["loss_ratio"] is None else format_share(float(f"{flow['loss_ratio']:.3g}")),
                 NO_ANSWER if unanswered(flow) else _number(flow["completion_s"], " s", 3),
+                *(_requests(flow) if asked else ()),
             ]
         )
     for total in document.get("totals", ()):
-        whole = [escape(total["name"]), f"{total['flows']} streams", format_rate(total["goodput_bps"]), *[""] * 4]
-        rows.append([*whole, str(total["retransmits"]), "", _number(total["completion_s"], " s", 3)])
+        whole = [
+            escape(total["name"]),
+            f"{total['flows']} {'connections' if 'requests' in total else 'streams'}",
+            format_rate(total["goodput_bps"]),
+            *[""] * 4,
+        ]
+        rows.append(
+            [
+                *whole,
+                str(total["retransmits"]),
+                "",
+                _number(total["completion_s"], " s", 3),
+                *(_requests(total) if asked else ()),
+            ]
+        )
     return _table("Flows, in the part of the measured window in which each was active", head, rows)
+
+
+def _requests(flow: Mapping[str, Any]) -> list[str]:
+    requests: Mapping[str, Any] = flow.get("requests") or {}
+    times = requests.get("time_ms") or {}
+    return [str(requests.get("completed", "")), *(_number(times.get(name), " ms", 3) for name in ("p50", "p99"))]
 
 
 def _programs(document: RunDocument) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.traffic.path_state import PathNumbers, PathState
+from longhaul.orchestrator.plan.traffic.requests import requests_asked
 from longhaul.orchestrator.plan.traffic.senders import Sent, lives, mean_rate, udp_sent, web_fetched, web_users
 
 _ROUNDS = 120
@@ -114,6 +115,7 @@ def expected_traffic(run: Run) -> Traffic:
     fair = run.meaning.bandwidth_bps / (8 * run.meaning.frame_bytes)
     others = sum(flow.kind == "tcp" and flow.bytes is None for flow in run.flows)
     fetched = [(flow, web_fetched(run, flow, fair, len(users), others)) for flow in users]
+    fetched += [(flow, requests_asked(run, flow, fair)) for flow in run.flows if flow.requests is not None]
     crossings += sum(_crossings(run, flow, one.packets, one.packets) + 8 * one.fetches for flow, one in fetched)
     return Traffic(
         tcp=tcp + sum(one.packets for _, one in fetched),

@@ -1,4 +1,4 @@
-"""Streams that share one transfer: each takes the next block of it when it has sent the one before.
+"""Flows that belong together, and streams that share one transfer: each takes the next block of it when it has sent the one before.
 
 The numbers of the transfer, its size and its end, are those of its group; a stream knows what it sent when the run has ended.
 """

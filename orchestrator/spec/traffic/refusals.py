@@ -1,4 +1,4 @@
-"""What programs, parallel streams and a DSCP do not allow in the other fields of their flow."""
+"""What programs, requests, parallel streams and a DSCP do not allow in the other fields of their flow."""
 
 from __future__ import annotations
 
@@ -90,3 +90,18 @@ def _is_known(option: SocketOption) -> bool:
     except ValueError:
         return False
     return True
+
+
+def refusals_of_requests(flow: Flow) -> Iterator[Refusal]:
+    """The same for requests and responses."""
+    assert flow.requests is not None
+    if flow.size is not None:
+        yield "size", flow.size, "not with requests, which have sizes of their own"
+    if flow.window is not None:
+        yield (
+            "window",
+            flow.window,
+            "not with requests: only the receiver of a bulk transfer can hold its sender to a window",
+        )
+    if flow.requests.think is not None and flow.requests.every is not None:
+        yield "requests", None, "think and every exclude each other"

@@ -81,7 +81,7 @@ def test_a_total_has_its_own_measures() -> None:
     for measure, bound in bounds.items():
         planned(SCAN, expect=[{"measure": measure, "flow": "scan", "at_least": bound}])
     planned(SCAN, expect=[{"measure": "rtt_p50", "flow": "scan-1", "at_most": "1 s"}])
-    with pytest.raises(SpecError, match="of a transfer over several streams one of goodput"):
+    with pytest.raises(SpecError, match="of several flows together one of goodput"):
         planned(SCAN, expect=[{"measure": "rtt_p50", "flow": "scan", "at_most": "1 s"}])
 
 

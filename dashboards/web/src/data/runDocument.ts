@@ -21,9 +21,16 @@ export interface FlowNumbers {
   bytes: number | null;
   completion_s: number | null;
   connected_s?: number | null;
+  requests?: RequestNumbers;
 }
 
-/** Several flows under their common name: the streams of one transfer. */
+/** Requests that were completed in the window, and their times. */
+export interface RequestNumbers {
+  completed: number;
+  time_ms: { p50: number; p99: number } | null;
+}
+
+/** Several flows under their common name: the streams of one transfer, or the connections of requests. */
 export interface TotalNumbers {
   name: string;
   flows: number;
@@ -31,6 +38,7 @@ export interface TotalNumbers {
   retransmits: number;
   bytes: number;
   completion_s: number | null;
+  requests?: RequestNumbers;
 }
 
 /** A flow's congestion control, with the source of one that replaces the kernel's: "cubic (user-supplied 3f9a12c4)". */

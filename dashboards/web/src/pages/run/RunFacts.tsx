@@ -70,12 +70,33 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
     cell: (flow) => duration(flow.completion_s),
     by: (flow) => flow.completion_s,
   },
+  {
+    key: "requests",
+    name: "Requests",
+    number: true,
+    cell: (flow) => count(flow.requests?.completed),
+    by: (flow) => flow.requests?.completed,
+  },
+  {
+    key: "request50",
+    name: "Median request",
+    number: true,
+    cell: (flow) => ms(flow.requests?.time_ms?.p50),
+    by: (flow) => flow.requests?.time_ms?.p50,
+  },
+  {
+    key: "request99",
+    name: "99 % request",
+    number: true,
+    cell: (flow) => ms(flow.requests?.time_ms?.p99),
+    by: (flow) => flow.requests?.time_ms?.p99,
+  },
 ];
 
-/** A transfer as a row below its streams, whose round trips and windows are their own. */
+/** Several flows as a row below them, whose round trips and windows are their own. */
 function asFlow(total: TotalNumbers): FlowNumbers {
   const own = { throughput_bps: null, rtt_ms: null, cwnd_packets: null, loss_ratio: null };
-  return { ...total, ...own, cc: `${total.flows} streams` };
+  return { ...total, ...own, cc: `${total.flows} ${total.requests ? "connections" : "streams"}` };
 }
 
 interface Props {

@@ -1,0 +1,1 @@
+"""Measures of some kinds of traffic: the times of requests, and the totals of flows that belong together."""
