@@ -18,7 +18,7 @@ TEXT_COLUMNS = ("run", "point", "seed", "flow", "cc", "measure", "verdict")
 FAILED = "failed"
 
 # The columns of requests, where any flow has them.
-_REQUESTS = ("requests", "request p50", "request p99")
+_REQUESTS = ("requests", "lost", "request p50", "request p99")
 _NUMBERS = ("goodput", "RTT p50", "RTT p95", "cwnd", "retransmits", "completion")
 
 # The columns of a summary: title, key in the rows, how a value is written.
@@ -28,6 +28,7 @@ _OF_FLOWS: tuple[Column, ...] = (
     ("retransmits", "retransmits", lambda value: f"{value:.0f}"),
     ("completion", "completion_s", lambda value: f"{value:.3f} s"),
     ("requests", "requests.completed", lambda value: f"{value:.0f}"),
+    ("lost", "requests.lost", lambda value: f"{value:.0f}"),
     ("request p50", "requests.time_ms.p50", lambda value: f"{value:.3f} ms"),
     ("request p99", "requests.time_ms.p99", lambda value: f"{value:.3f} ms"),
 )
@@ -152,7 +153,7 @@ def _request_cells(flow: Document) -> Row:
         return {}
     times = requests["time_ms"] or {}
     texts = (number_text(times.get(name), " ms", digits=3) for name in ("p50", "p99"))
-    return dict(zip(_REQUESTS, (str(requests["completed"]), *texts), strict=True))
+    return dict(zip(_REQUESTS, (str(requests["completed"]), str(requests["lost"]), *texts), strict=True))
 
 
 def _interval(row: Document | None, text: Callable[[float], str]) -> str:

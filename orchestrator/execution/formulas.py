@@ -66,7 +66,7 @@ SAME_FORMULAS = dict.fromkeys(
         "b0b4f4b99bc5",
         "5bb6d90e854c",
     ),
-    "97703007d24f",
+    "d61226c5e90d",
 )
 
 

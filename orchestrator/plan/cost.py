@@ -113,11 +113,12 @@ def _active_us(flows: Sequence[Flow], begin_us: int, end_us: int, duration_us: i
 def _wanted(run: Run, flow: Flow) -> float:
     stop_us = run.duration_us if flow.stop_us is None else flow.stop_us
     time_us = stop_us - flow.start_us
+    if flow.requests is not None:
+        packets = math.ceil(flow.requests.response_bytes / run.meaning.mss_bytes)
+        return float("inf") if flow.requests.count is None else flow.requests.count * packets
     if flow.kind == "udp":
         share = 1.0 if flow.on_off is None else flow.on_off.on_us / (flow.on_off.on_us + flow.on_off.off_us)
         return share * flow.rate_bps * time_us / (8_000_000 * run.meaning.frame_bytes)
-    if flow.requests is not None and flow.requests.count is not None:
-        return flow.requests.count * math.ceil(flow.requests.response_bytes / run.meaning.mss_bytes)
     if flow.share_bytes is not None:
         return flow.share_bytes / (run.least_mtu - run.meaning.mtu + run.meaning.mss_bytes)
     if flow.options.window_clamp_bytes and run.meaning.rtt_us:

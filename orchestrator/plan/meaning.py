@@ -52,7 +52,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What a client asks for: a pause after each response, or the interval of its requests; without a `count`, as many as fit."""
+    """What a client asks for: a pause after each response, or the interval of its requests; without a `count`, as many as fit.
+
+    `timeout_us` is how long it waits for a response over UDP; 0: it asks over TCP.
+    """
 
     request_bytes: int
     response_bytes: int
@@ -60,6 +63,7 @@ class Requests:
     every_us: int = field(default=0, metadata=SELDOM)
     count: int | None = field(default=None, metadata=SELDOM)
     new_connection: bool = field(default=False, metadata=SELDOM)
+    timeout_us: int = field(default=0, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)

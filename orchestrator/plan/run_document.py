@@ -62,9 +62,10 @@ class RequestTimes(TypedDict):
 
 
 class RequestNumbers(TypedDict):
-    """Requests that were completed in the window; the times are null without any."""
+    """Requests that were completed in the window, and lost ones over UDP; the times are null without a completed one."""
 
     completed: int
+    lost: int
     time_ms: RequestTimes | None
 
 

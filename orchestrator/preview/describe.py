@@ -213,6 +213,8 @@ def _flow_text(run: Run, flow: Flow) -> str:
 def _traffic_text(run: Run, flow: Flow) -> str:
     stop = "" if flow.stop_us is None else f", stops at {format_duration(flow.stop_us)}"
     when = f"{flow.from_node} -> {flow.to_node}, starts at {format_duration(flow.start_us)}{stop}"
+    if flow.requests is not None:
+        return f"{requests_text(flow.requests)} over {control_text(flow.cc, flow.variant)}, {when}"
     if flow.kind == "udp":
         pattern = (
             ""
@@ -222,8 +224,6 @@ def _traffic_text(run: Run, flow: Flow) -> str:
         return f"udp {format_rate(flow.rate_bps)}{pattern}, {when}"
     if flow.kind == "web":
         return f"web over {control_text(flow.cc, flow.variant)}, objects of {format_size(flow.mean_bytes)}, pauses of {format_duration(flow.think_us)}, {when}"
-    if flow.requests is not None:
-        return f"{requests_text(flow.requests)} over {control_text(flow.cc, flow.variant)}, {when}"
     if flow.kind == "program":
         return f"{_programs_text(flow)} over {control_text(flow.cc, flow.variant)}, {when}"
     size = "" if flow.bytes is None else f" {format_size(flow.bytes)}"

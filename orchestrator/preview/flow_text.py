@@ -32,6 +32,7 @@ def requests_text(requests: Requests) -> str:
     """What a client asks for, and how often."""
     number = "requests" if requests.count is None else f"{requests.count} requests"
     each = ", each on a connection of its own" if requests.new_connection else ""
+    each += f", lost after {format_duration(requests.timeout_us)}" if requests.timeout_us else ""
     pause = f", every {format_duration(requests.every_us)}" if requests.every_us else ""
     pause = f", pauses of {format_duration(requests.think_us)}" if requests.think_us else pause
     return f"{number} of {format_size(requests.request_bytes)} for {format_size(requests.response_bytes)}{pause}{each}"

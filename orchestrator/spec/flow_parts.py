@@ -101,10 +101,19 @@ Dscp = Annotated[str | int, BeforeValidator(_dscp), WithJsonSchema(_DSCP_SCHEMA)
 
 
 class Requests(Part):
-    """A client at the flow's receiver that asks its sender again and again, over TCP; the responses are the flow's data."""
+    """A client at the flow's receiver that asks its sender again and again; the responses are the flow's data."""
 
+    over: one_of("tcp", "udp") = Field(  # type: ignore[valid-type]
+        "tcp", description="tcp, or udp: as pings, of one packet each, of which one without a response in time is lost"
+    )
     request: Size = Field("100 B", description="size of a request, which goes to the flow's sender")
-    response: Size = Field("10 KB", description="size of a response; the client waits for all of it")
+    response: Size | None = Field(
+        None,
+        description="size of a response; the client waits for all of it; without it 10 KB, over udp the size of a request",
+    )
+    timeout: Period | None = Field(
+        None, description="over udp: how long the client waits for a response until it counts as lost; without it, 1 s"
+    )
     think: Duration | None = Field(None, description="pause between a response and the next request; without it, none")
     every: Period | None = Field(
         None,

@@ -100,6 +100,14 @@ _ROWS = (
     Measure(
         "requests", "flow", "number", MORE, "requests.completed", "requests whose whole response came in the window"
     ),
+    Measure(
+        "requests_lost",
+        "flow",
+        "number",
+        LESS,
+        "requests.lost",
+        "requests over udp whose wait for a response ended in the window",
+    ),
     *(
         Measure(
             f"request_{key}",

@@ -169,6 +169,8 @@ class Flow(Part):
         """tcp, udp, web, requests or program."""
         if self.command is not None:
             return PROGRAM
+        if self.requests is not None and self.requests.over == "udp":
+            return "udp"
         return TRAFFIC[self.traffic[0]].kind if self.traffic else "tcp"
 
     @property

@@ -107,6 +107,8 @@ EVENT_CONNECTED, EVENT_STOPPED, EVENT_COMPLETED = 1, 2, 3
 EVENT_PATH_CHANGE, EVENT_END, EVENT_FLOW_CHANGE = 4, 5, 6
 # A completed request; its value is the time that it took, in nanoseconds.
 EVENT_REQUEST = 7
+# A request without a response in time; its value is the wait.
+EVENT_REQUEST_LOST = 8
 
 
 def _dtype(fields: list[tuple[str, str, int]]) -> np.dtype[np.void]:

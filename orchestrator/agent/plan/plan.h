@@ -194,7 +194,15 @@ struct module {
 	bool builtin; /* part of the kernel: no file, parameters through /sys/module */
 };
 
-enum flow_kind { FLOW_TCP, FLOW_UDP, FLOW_WEB, FLOW_PROGRAM, FLOW_REQUESTS, FLOW_IPERF3 };
+enum flow_kind {
+	FLOW_TCP,
+	FLOW_UDP,
+	FLOW_WEB,
+	FLOW_PROGRAM,
+	FLOW_REQUESTS,
+	FLOW_PINGS,
+	FLOW_IPERF3
+};
 
 /* What happened to a flow; its threads write it under traffic_lock (traffic/flow.h). */
 struct flow_counters {
@@ -241,6 +249,7 @@ struct requests {
 	uint64_t request_bytes, response_bytes;
 	uint64_t think_us, every_us, count; /* every_us 0: none; count NEVER: until the end */
 	bool new_connection;
+	uint64_t timeout_us; /* over UDP; 0: over TCP */
 };
 
 /* A socket option of a sender, as its user asks for it. */

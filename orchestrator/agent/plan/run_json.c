@@ -423,6 +423,7 @@ static struct requests *read_requests(const struct json *object)
 		MAYBE("every_us", struct requests, every_us, FIELD_U64, 0),
 		MAYBE("count", struct requests, count, FIELD_U64, NEVER),
 		MAYBE("new_connection", struct requests, new_connection, FIELD_BOOL, false),
+		MAYBE("timeout_us", struct requests, timeout_us, FIELD_U64, 0),
 	};
 	struct requests *requests = need_memory(1, sizeof(*requests));
 
@@ -521,15 +522,17 @@ static void read_flow(struct plan *plan, const struct json *item, struct flow *f
 		fields_refuse(item, "the tcp flows of a group have bytes and block_bytes");
 	if (reading.requests)
 		flow->requests = read_requests(reading.requests);
-	if ((flow->kind == FLOW_REQUESTS) != (flow->requests != NULL))
-		fields_refuse(item, "exactly the flows of the kind requests have 'requests'");
+	if (flow->kind == FLOW_UDP && flow->requests && flow->requests->timeout_us)
+		flow->kind = FLOW_PINGS;
+	if ((flow->kind == FLOW_REQUESTS || flow->kind == FLOW_PINGS) != (flow->requests != NULL))
+		fields_refuse(item, "'requests' are of the kind requests, or udp with a timeout");
 	if (reading.on_off)
 		fields_read(reading.on_off, on_off_fields, COUNT(on_off_fields), flow);
 	if (flow->dscp > 63)
 		fields_refuse(item, "a dscp has six bits");
 	if (flow->id != item->index || flow->id > 0x7fff)
 		fields_refuse(item, "id must be the flow's place in the list, below 32768");
-	if (flow->kind != FLOW_UDP && !flow->cc)
+	if (flow->kind != FLOW_UDP && flow->kind != FLOW_PINGS && !flow->cc)
 		fields_refuse(item, "'cc' is missing");
 	if (flow->kind == FLOW_UDP && (!flow->rate_bps || flow->payload_bytes - 1 >= 65507))
 		fields_refuse(item, "a udp flow needs rate_bps and 1 to 65507 payload_bytes");

@@ -127,7 +127,7 @@ void flow_set_options(const struct flow *flow, int fd)
 
 void flow_set_dscp(const struct flow *flow, int fd)
 {
-	int tos = flow->dscp << DSCP_SHIFT | (flow->kind == FLOW_UDP ? flow->ect : 0);
+	int tos = flow->dscp << DSCP_SHIFT | (flow->cc ? 0 : flow->ect);
 
 	if (tos && setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)))
 		die("setting the DSCP and the ECN field of flow", flow->name, "", "%s",

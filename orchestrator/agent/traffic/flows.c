@@ -12,6 +12,7 @@
 #include "traffic/flow.h"
 #include "traffic/iperf3_client.h"
 #include "traffic/iperf3_server.h"
+#include "traffic/pings.h"
 #include "traffic/programs.h"
 #include "traffic/requests.h"
 #include "traffic/tcp.h"
@@ -36,6 +37,8 @@ static const struct {
 	[FLOW_PROGRAM] = {NULL, NULL, program_await_thread, program_run_thread, program_count},
 	[FLOW_REQUESTS] = {NULL, requests_prepare_server, requests_ask_thread,
 			   requests_serve_thread, tcp_count},
+	[FLOW_PINGS] = {pings_prepare_client, pings_prepare_server, pings_ask_thread,
+			pings_serve_thread, pings_count},
 	[FLOW_IPERF3] = {NULL, NULL, iperf3_receive_thread, iperf3_send_thread, tcp_count},
 };
 

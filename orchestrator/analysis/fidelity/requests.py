@@ -7,7 +7,7 @@ from typing import Any
 
 from longhaul.orchestrator.analysis.traffic.requests import requests_of
 from longhaul.orchestrator.plan.run import Run
-from longhaul.orchestrator.trace.records import Trace
+from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_REQUEST_LOST, Trace
 
 # Name, whether it holds, the found value.
 Verdict = tuple[str, bool, str]
@@ -20,9 +20,10 @@ def judge_requests(run: Run, trace: Trace, facts: dict[str, Any]) -> Iterator[Ve
         if asked is None:
             continue
         sent, served, completed = (int(fact[f"requests_{name}"]) for name in ("sent", "served", "completed"))
-        noted, received = len(requests_of(trace, [flow.id])), int(fact["bytes_received"])
-        ok = completed == noted and completed <= served <= sent <= completed + 1
+        noted, lost = (len(requests_of(trace, [flow.id], what)) for what in (EVENT_REQUEST, EVENT_REQUEST_LOST))
+        received = int(fact["bytes_received"])
+        ok = completed == noted and completed <= served <= sent <= completed + lost + 1
         ok &= 0 <= received - completed * asked.response_bytes <= (sent - completed) * asked.response_bytes
         ok &= received <= fact["bytes_sent"] <= sent * asked.response_bytes
-        text = f"{flow.name}: {sent} sent, {served} served, {completed} completed, {noted} in the trace; {received} bytes of {asked.response_bytes} for each"
+        text = f"{flow.name}: {sent} sent, {served} served, {completed} completed, {noted} in the trace, {lost} lost; {received} bytes of {asked.response_bytes} for each"
         yield "requests of both ends", ok, text

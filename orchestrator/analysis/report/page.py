@@ -179,7 +179,7 @@ def _flow_table(document: RunDocument) -> str:
     head = ["Flow", "Congestion control", "Goodput", "RTT min", "RTT p50", "RTT p95"]
     head += ["cwnd mean", "Retransmits", "Loss", "Completion"]
     asked = any("requests" in flow for flow in document["flows"])
-    head += ["Requests", "Request p50", "Request p99"] if asked else []
+    head += ["Requests", "Lost requests", "Request p50", "Request p99"] if asked else []
     rows = []
     for flow in document["flows"]:
         rtt: Mapping[str, Any] = flow["rtt_ms"] or {}
@@ -219,7 +219,10 @@ def _flow_table(document: RunDocument) -> str:
 def _requests(flow: Mapping[str, Any]) -> list[str]:
     requests: Mapping[str, Any] = flow.get("requests") or {}
     times = requests.get("time_ms") or {}
-    return [str(requests.get("completed", "")), *(_number(times.get(name), " ms", 3) for name in ("p50", "p99"))]
+    return [
+        *(str(requests.get(name, "")) for name in ("completed", "lost")),
+        *(_number(times.get(name), " ms", 3) for name in ("p50", "p99")),
+    ]
 
 
 def _programs(document: RunDocument) -> str:

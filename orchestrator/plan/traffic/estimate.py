@@ -100,11 +100,11 @@ class Traffic:
 def expected_traffic(run: Run) -> Traffic:
     """The traffic of a run."""
     groups = _groups(run)
-    udp = {flow.id: udp_sent(run, flow) for flow in run.flows if flow.kind == "udp"}
+    udp = {flow.id: udp_sent(run, flow) for flow in run.flows if flow.kind == "udp" and flow.requests is None}
     peak = 0.0
     for begin_s, end_s in _intervals(run, groups):
         state = PathState(run, begin_s)
-        taken = sum(mean_rate(run, flow) for flow in run.flows if flow.kind == "udp" and lives(run, flow, begin_s))
+        taken = sum(mean_rate(run, flow) for flow in run.flows if flow.id in udp and lives(run, flow, begin_s))
         alive = [group for group in groups if group.alive(begin_s)]
         if alive:
             peak = max(peak, _advance(alive, state, taken, begin_s, end_s))

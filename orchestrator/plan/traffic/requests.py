@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.spec.model import Flow as WrittenFlow
 
 _INITIAL_WINDOW = 10
+# Of requests without these fields.
+_RESPONSE, _TIMEOUT = "10 KB", "1 s"
 
 
 def fields_of_requests(written: WrittenFlow, flow: Flow, head: str, addresses: Mapping[str, str]) -> dict[str, Any]:
@@ -27,11 +29,12 @@ def fields_of_requests(written: WrittenFlow, flow: Flow, head: str, addresses: M
         return {}
     numbers = Requests(
         parse_size(asked.request),
-        parse_size(asked.response),
+        parse_size(asked.response or (asked.request if asked.over == "udp" else _RESPONSE)),
         0 if asked.think is None else parse_duration(asked.think),
         0 if asked.every is None else parse_duration(asked.every),
         asked.count,
         asked.new_connection,
+        parse_duration(asked.timeout or _TIMEOUT) if asked.over == "udp" else 0,
     )
     group = {"group": Group(head, asked.connections)} if asked.connections > 1 else {}
     return {"requests": numbers, "address": addresses[flow.from_node], **group}

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
-from longhaul.orchestrator.spec.flow_parts import SocketOption
+from longhaul.orchestrator.spec.flow_parts import Requests, SocketOption
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.model import Experiment, Flow
 from longhaul.orchestrator.spec.socket_options import option_number
+from longhaul.orchestrator.system.units import parse_size
 
 # The field, its value, and what is allowed.
 Refusal = tuple[str, object, str]
 
+# A number, and the largest payload of UDP.
+_LEAST_PING_BYTES, _MOST_PING_BYTES = 8, 65_507
 # The level and the number of IP_TOS.
 _IP_TOS = (0, 1)
 # Fields that programs decide themselves.
@@ -103,5 +106,20 @@ def refusals_of_requests(flow: Flow) -> Iterator[Refusal]:
             flow.window,
             "not with requests: only the receiver of a bulk transfer can hold its sender to a window",
         )
+    yield from _of_transport(flow.requests)
     if flow.requests.think is not None and flow.requests.every is not None:
         yield "requests", None, "think and every exclude each other"
+
+
+def _of_transport(asked: Requests) -> Iterator[Refusal]:
+    """What each transport of requests does not allow."""
+    if asked.over == "tcp":
+        if asked.timeout is not None:
+            yield "requests", asked.timeout, "timeout only over udp: TCP sends again what is lost"
+        return
+    if asked.new_connection:
+        yield "requests", None, "new_connection only over tcp"
+    for written in filter(None, (asked.request, asked.response)):
+        if not _LEAST_PING_BYTES <= parse_size(written) <= _MOST_PING_BYTES:
+            allowed = f"over udp a request or a response of {_LEAST_PING_BYTES} to {_MOST_PING_BYTES} bytes"
+            yield "requests", written, f"{allowed}: it is one packet, which begins with its number"

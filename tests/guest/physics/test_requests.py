@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longhaul.orchestrator.trace.records import EVENT_REQUEST
+from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_REQUEST_LOST
 from tests.support.guests import Finished, Runner
 
 MSS = 1448
@@ -20,7 +20,7 @@ PATH: dict[str, Any] = {"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "10
 
 
 def client(**requests: Any) -> dict[str, Any]:
-    return {"name": "rpc", "cc": "reno", "requests": requests}
+    return {"name": "rpc", "requests": requests} | ({} if "over" in requests else {"cc": "reno"})
 
 
 def times_ns(done: Finished, flow: int = 0) -> list[int]:
@@ -115,7 +115,7 @@ def test_ecn_and_dctcp_hold_between_client_and_server(finish: Runner) -> None:
 def test_a_path_without_answers_has_no_requests(finish: Runner) -> None:
     done = finish(path=PATH | {"loss": 1}, flows=[client(response="1 KB")], duration="3 s")
     (flow,) = done.document["flows"]
-    assert flow["requests"] == {"completed": 0, "time_ms": None}
+    assert flow["requests"] == {"completed": 0, "lost": 0, "time_ms": None}
     assert flow["connected_s"] is None
 
 
@@ -133,3 +133,55 @@ def test_losses_are_repaired_and_timed(finish: Runner) -> None:
         # A lost request, or the end of a response, waits for a timeout of 200 ms at least.
         assert times["max"] > 200
         assert times["p50"] < 130
+
+
+@pytest.mark.parametrize("response", [64, 1000, 1472])
+def test_a_ping_takes_the_round_trip_to_the_nanosecond(finish: Runner, response: int) -> None:
+    done = finish(
+        path=PATH,
+        flows=[client(over="udp", request="64 B", response=f"{response} B", every="200 ms", count=10)],
+        duration="5 s",
+    )
+    # One frame is on credit.
+    assert times_ns(done) == [40_000_000] * 10
+    (flow,) = done.document["flows"]
+    assert (flow["cc"], flow["bytes"], flow["completion_s"]) == (None, 10 * response, 9 * 0.2 + 0.04)
+
+
+def test_a_ping_waits_in_a_queue_as_other_packets_do(finish: Runner) -> None:
+    """A window that fills the path and 100 packets of its queue delays each response by those 100."""
+    bulk = {"name": "bulk", "cc": "lhfixed", "params": {"cwnd": "430 packets"}}
+    done = finish(
+        path=PATH,
+        flows=[bulk, client(over="udp", every="37 ms")],
+        duration="5 s",
+        warmup="2 s",
+    )
+    queue_ms = done.document["path"]["queue_delay_percentiles_ms"]["p50"]
+    times = done.document["flows"][1]["requests"]["time_ms"]
+    assert times["p50"] == pytest.approx(40 + queue_ms, abs=0.3)
+    assert queue_ms > 10
+
+
+def test_lost_pings_time_out_and_count(finish: Runner) -> None:
+    done = finish(
+        path=PATH | {"loss": "10 %", "reverse_loss": "10 %", "duplicate": "5 %", "jitter": "2 ms"},
+        flows=[client(over="udp", every="50 ms", timeout="100 ms", connections=4)],
+        duration="60 s",
+        phases={"late": ["30 s", "60 s"]},
+    )
+    (whole,) = done.document["totals"]
+    requests = whole["requests"]
+    share = requests["lost"] / (requests["lost"] + requests["completed"])
+    # Lost on either way.
+    assert share == pytest.approx(0.19, abs=0.03)
+    events = done.trace.events
+    waits = events["value"][events["what"] == EVENT_REQUEST_LOST]
+    assert set(waits.tolist()) == {100_000_000}
+    assert len(waits) == requests["lost"]
+    assert 0 < done.document["phases"]["late"]["totals"][0]["requests"]["lost"] < requests["lost"]
+
+
+def test_a_dark_path_loses_every_ping(finish: Runner) -> None:
+    done = finish(path=PATH | {"loss": 1}, flows=[client(over="udp")], duration="3500 ms")
+    assert done.document["flows"][0]["requests"] == {"completed": 0, "lost": 3, "time_ms": None}

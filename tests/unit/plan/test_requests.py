@@ -65,9 +65,28 @@ def test_counted_requests_bound_the_packets() -> None:
     assert data_packets(planned(requests={"response": "10 KB", "count": 7})) == 49
 
 
+def test_pings_are_udp_without_a_rate() -> None:
+    run = planned(requests={"over": "udp", "every": "200 ms", "request": "64 B"}, dscp="EF", ect=1)
+    (flow,) = run.flows
+    assert (flow.kind, flow.cc, flow.rate_bps, flow.options.ect) == ("udp", None, 0, 1)
+    assert flow.requests == Requests(64, 64, every_us=200_000, timeout_us=1_000_000)
+    assert Run.from_json(run.as_json()) == run
+    assert "requests of 64 B for 64 B, every 200 ms, lost after 1 s over udp" in "\n".join(describe_run(run))
+    assert expected_traffic(run).tcp == pytest.approx(25, abs=1)
+
+
 @pytest.mark.parametrize(
     ("flow", "message"),
     [
+        (
+            {"requests": {"over": "udp", "response": "10 KB", "request": "7 B"}},
+            "over udp a request or a response of 8 to",
+        ),
+        ({"requests": {"over": "udp", "response": "66 KB"}}, "over udp a request or a response of 8 to 65507 bytes"),
+        ({"requests": {"over": "udp", "new_connection": "on"}}, "new_connection only over tcp"),
+        ({"requests": {"timeout": "1 s"}}, "timeout only over udp"),
+        ({"requests": {"over": "udp"}, "cc": "bbr"}, "only for a TCP flow, this one is UDP"),
+        ({"requests": {"over": "sctp"}}, "one of tcp, udp"),
         ({"requests": {"think": "1 ms", "every": "1 ms"}}, "think and every exclude each other"),
         ({"requests": {"response": "0 B"}}, "a size from 1 B"),
         ({"requests": {"count": 0}}, "a number from 1"),

@@ -27,6 +27,7 @@ export interface FlowNumbers {
 /** Requests that were completed in the window, and their times. */
 export interface RequestNumbers {
   completed: number;
+  lost: number;
   time_ms: { p50: number; p99: number } | null;
 }
 

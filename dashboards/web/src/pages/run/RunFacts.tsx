@@ -78,6 +78,13 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
     by: (flow) => flow.requests?.completed,
   },
   {
+    key: "lost",
+    name: "Lost requests",
+    number: true,
+    cell: (flow) => count(flow.requests?.lost),
+    by: (flow) => flow.requests?.lost,
+  },
+  {
     key: "request50",
     name: "Median request",
     number: true,
