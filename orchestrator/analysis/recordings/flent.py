@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from longhaul.orchestrator.analysis.series import Counter, Floats
 
 _MBIT_BYTES = 1e6 / 8
 # TCP upload::1, TCP download::BE, TCP upload::2::tcp_rtt; sums and means of flows are computed, not measured.
-_FLOW = re.compile(r"(?P<name>(?:TCP|UDP) .*?(?:::[^:]+)?)(?:::(?P<of>tcp_\w+))?")
-_COMPUTED = re.compile(r".*\b(?:sum|avg|totals?)\b(?:::.*)?")
+_FLOW = re.compile(r"(?P<name>(?:TCP|UDP) .*?(?:::(?!tcp_)[^:]+)?)(?:::(?P<of>tcp_\w+))?")
+_COMPUTED = re.compile(r".*\b(?:sum|avg|totals?|fairness)\b(?:::.*)?")
+_OF_SOCKETS = "flent has TCP's smoothed round trip of each socket, so only its mean is compared"
+_OF_PING = "flent's round trips are those of its ping"
 _PING = re.compile(r"Ping \(ms\).*")
 
 
@@ -45,18 +48,15 @@ def read_flent(document: Mapping[str, Any], name: str) -> Recording:
                     str(about.get(series, {}).get("FLOW") or series),
                     series[:3].lower(),
                     _bytes(x_s, values),
-                    rtt_ms=ping if own is None else _samples(x_s, own),
+                    rtt_ms=ping if own is None else replace(_samples(x_s, own), smoothed=True),
                     cwnd_packets=None if windows is None else _samples(x_s, windows),
                     cc=about.get(series, {}).get("CONG_CONTROL"),
                 )
             )
     if not flows:
         raise ValueError("it has no transfer of TCP or UDP")
-    notes = (
-        ()
-        if any("::tcp_rtt" in one for one in results) or ping is None
-        else ("flent's round trips are those of its ping",)
-    )
+    of_sockets = any(flow.rtt_ms is not None and flow.rtt_ms.smoothed for flow in flows)
+    notes = (_OF_SOCKETS,) if of_sockets else () if ping is None else (_OF_PING,)
     return Recording(name, "flent", tuple(flows), notes)
 
 

@@ -178,6 +178,21 @@ BROKEN = {
 }  # fmt: skip
 
 
+def test_series_that_flent_computed_or_took_from_sockets_are_no_flows(tmp_path: Path) -> None:
+    names = ["TCP upload BE", "TCP upload::1", "TCP download b1"]
+    others = ["TCP upload avg", "TCP upload sum", "TCP upload fairness", "TCP totals"]
+    values = {name: [1.0, 2.0] for name in (*names, *others)}
+    of_sockets = {f"{name}::{of}": [40.0, 50.0] for name in names for of in ("tcp_rtt", "tcp_cwnd", "tcp_pacing_rate")}
+    document = {"metadata": {}, "results": values | of_sockets | {"Ping (ms) ICMP": [7, 7]}, "x_values": [0.2, 0.4]}
+    (tmp_path / "a.flent").write_text(json.dumps(document))
+    (recording,) = read_recordings(tmp_path / "a.flent")
+    assert [flow.name for flow in recording.flows] == names
+    for flow in recording.flows:
+        assert flow.rtt_ms is not None and (flow.rtt_ms.value.tolist(), flow.rtt_ms.smoothed) == ([40, 50], True)
+        assert flow.cwnd_packets is not None
+    assert recording.notes == ("flent has TCP's smoothed round trip of each socket, so only its mean is compared",)
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_recording_is_one_sentence(tmp_path: Path, name: str) -> None:
     content, words = BROKEN[name]
