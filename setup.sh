@@ -31,7 +31,7 @@ needs=(
 for group in "$@"; do
 	case $group in
 	kernels) needs+=(/usr/src/linux-source-6.1.tar.xz:linux-source-6.1) ;;
-	tests) needs+=(git:git cpio:cpio clang-format:clang-format zsh:zsh fish:fish gdb:gdb tshark:tshark tcptrace:tcptrace flent:flent /usr/lib/python3/dist-packages/matplotlib/__init__.py:python3-matplotlib iperf:iperf curl:curl socat:socat rsync:rsync ssh:openssh-client sshd:openssh-server) ;;
+	tests) needs+=(git:git cpio:cpio clang-format:clang-format zsh:zsh fish:fish gdb:gdb tshark:tshark tcptrace:tcptrace iperf:iperf curl:curl socat:socat rsync:rsync ssh:openssh-client sshd:openssh-server) ;;
 	check) needs+=(sparse:sparse perl:perl man:man-db) ;;
 	stock) needs+=(qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod dkms:dkms) ;;
 	bpf) needs+=(clang:clang bpftool:bpftool /usr/include/bpf/bpf_helpers.h:libbpf-dev zstd:zstd xz:xz-utils) ;;

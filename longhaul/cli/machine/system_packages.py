@@ -48,8 +48,6 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("gdb", "gdb"),
         ("tshark", "tshark"),
         ("tcptrace", "tcptrace"),
-        ("flent", "flent"),
-        ("/usr/lib/python3/dist-packages/matplotlib/__init__.py", "python3-matplotlib"),
         ("iperf", "iperf"),
         ("curl", "curl"),
         ("socat", "socat"),

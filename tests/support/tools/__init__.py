@@ -1,0 +1,1 @@
+"""Programs of others, as tests run them and read their definitions."""
