@@ -10,14 +10,15 @@ import itertools
 import json
 import math
 from collections.abc import Iterator
+from email.utils import format_datetime
 from typing import Any
 
 import numpy as np
 
+from longhaul.orchestrator.analysis.formats.exported_run import ExportedRun
 from longhaul.orchestrator.analysis.raw_series import Span, round_trips
 from longhaul.orchestrator.analysis.series import Counter, counter
 from longhaul.orchestrator.plan.run import Flow, Run
-from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.trace.records import EVER, ColumnSource
 
 _INTERVAL_S = 1.0
@@ -26,19 +27,16 @@ _SOCKET = 5
 _KEPT = {"omitted": False}
 
 
-def iperf3_files(run: Run, document: RunDocument, source: ColumnSource) -> Iterator[tuple[str, bytes]]:
+def iperf3_files(exported: ExportedRun) -> Iterator[tuple[str, bytes]]:
     """A file for each flow; connections of a web user and of programs follow one another, which those of iperf3 do not."""
-    for flow in run.flows:
+    for flow in exported.run.flows:
         if flow.kind not in ("web", "program"):
-            yield (
-                f"{flow.name}.json",
-                (json.dumps(_iperf3_document(run, document, flow, source), indent=1) + "\n").encode(),
-            )
+            yield f"{flow.name}.json", (json.dumps(_iperf3_document(exported, flow), indent=1) + "\n").encode()
 
 
-def _iperf3_document(run: Run, document: RunDocument, flow: Flow, source: ColumnSource) -> dict[str, Any]:
-    completion_s = next(one["completion_s"] for one in document["flows"] if one["name"] == flow.name)
-    of_flow = _FlowAtSeconds(run, flow, source, completion_s)
+def _iperf3_document(exported: ExportedRun, flow: Flow) -> dict[str, Any]:
+    run, document = exported.run, exported.document
+    of_flow = _FlowAtSeconds(run, flow, exported.source, exported.length_s(flow))
     intervals = [
         {
             "streams": [of_flow.interval(begin_s, end_s) | _KEPT],
@@ -68,7 +66,10 @@ def _iperf3_document(run: Run, document: RunDocument, flow: Flow, source: Column
             ],
             "version": "iperf 3 (exported by Longhaul)",
             "system_info": f"Linux {document['kernel']}",
-            "timestamp": {"time": "Thu, 01 Jan 1970 00:00:00 GMT", "timesecs": 0},
+            "timestamp": {
+                "time": format_datetime(exported.kept_at, usegmt=True),
+                "timesecs": int(exported.kept_at.timestamp()),
+            },
             "connecting_to": {"host": flow.address, "port": flow.port},
             "cookie": document["run"],
             **({} if flow.kind == "udp" else {"tcp_mss_default": run.meaning.mss_bytes}),
@@ -95,14 +96,13 @@ def _iperf3_document(run: Run, document: RunDocument, flow: Flow, source: Column
 class _FlowAtSeconds:
     """A flow from its own start; its counters at any second."""
 
-    def __init__(self, run: Run, flow: Flow, source: ColumnSource, completion_s: float | None) -> None:
+    def __init__(self, run: Run, flow: Flow, source: ColumnSource, length_s: float) -> None:
         self._run, self._flow, self._source = run, flow, source
         self._start_s = flow.start_us / 1e6
         self._bytes = counter(source("flow", ["app_bytes"], flow.id, EVER), "app_bytes", run)
         self._packets = counter(source("flow", ["packets"], flow.id, EVER), "packets", run)
         self._acks = source("ack", ["cwnd", "snd_wnd", "srtt_us", "retrans"], flow.id, EVER)
-        stop_s = (run.duration_us if flow.stop_us is None else flow.stop_us) / 1e6
-        self.length_s = stop_s - self._start_s if completion_s is None else completion_s
+        self.length_s = length_s
 
     def spans(self) -> Iterator[tuple[float, float]]:
         edges = [*np.arange(0.0, self.length_s, _INTERVAL_S).tolist(), self.length_s]

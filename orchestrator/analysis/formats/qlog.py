@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from longhaul.orchestrator.analysis.formats.exported_run import ExportedRun
 from longhaul.orchestrator.analysis.raw_series import NO_PACING, NO_SSTHRESH
 from longhaul.orchestrator.plan.run import Flow, Run
-from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.trace.records import EVER, ColumnSource
 
 _FORMAT = {"qlog_format": "JSON", "qlog_version": "0.3"}
@@ -20,13 +20,14 @@ _FIELDS = ("state", "cwnd", "ssthresh", "srtt_us", "rtt_us", "inflight", "pacing
 _STATES = ("open", "disorder", "congestion_window_reduced", "recovery", "loss")
 
 
-def qlog_files(run: Run, document: RunDocument, source: ColumnSource) -> Iterator[tuple[str, bytes]]:
+def qlog_files(exported: ExportedRun) -> Iterator[tuple[str, bytes]]:
     """A file for each flow whose sender the trace has."""
+    run = exported.run
     for flow in run.flows:
         if flow.kind == "tcp":
             trace = {
                 "title": f"{run.title}: {flow.name}",
-                "description": f"run {document['run']} of Longhaul, {flow.cc}; times are of virtual time",
+                "description": f"run {exported.document['run']} of Longhaul, {flow.cc}; times are of virtual time",
                 "vantage_point": {"name": flow.from_node, "type": "client"},
                 "common_fields": {
                     "time_format": "relative",
@@ -34,7 +35,7 @@ def qlog_files(run: Run, document: RunDocument, source: ColumnSource) -> Iterato
                     "protocol_type": ["TCP"],
                     "group_id": flow.name,
                 },
-                "events": list(_events(run, flow, source)),
+                "events": list(_events(run, flow, exported.source)),
             }
             content = json.dumps(_FORMAT | {"title": run.title, "traces": [trace]})
             yield f"{flow.name}.qlog", (content + "\n").encode()

@@ -15,6 +15,7 @@ import pytest
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.command import longhaul
 from tests.support.guests import Finished, Runner
+from tests.support.tools.flent import flent
 
 
 @pytest.fixture(scope="module")
@@ -82,17 +83,15 @@ def test_iperf3_is_a_part_of_what_a_real_one_writes(settings: Settings, run: Fin
 def test_flent_reads_its_file(settings: Settings, run: Finished, tmp_path: Path) -> None:
     (file,) = export(settings, run, tmp_path / "out", "flent")
     document = json.loads(gzip.decompress(file.read_bytes()))
-    uploads = [name for name in document["results"] if "::" in name]
-    assert [document["metadata"]["SERIES_META"][name]["FLOW"] for name in uploads] == ["one", "sized"]
-    home = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(tmp_path)}
-    command = ["flent", "-i", str(file), "-f", "stats"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, env=home).stdout
+    about = document["metadata"]["SERIES_META"]
+    assert [about[f"TCP upload::{number}"]["FLOW"] for number in (1, 2)] == ["one", "sized"]
+    text = flent("-i", str(file), "-f", "stats", home=tmp_path)
     mean = re.search(r"TCP upload::1:.*?Mean: +([\d.]+)", text, re.DOTALL)
     assert mean is not None, text
     whole = numbers(run, "one")["bytes"] * 8 / 1e6 / 5
     assert float(mean[1]) == pytest.approx(whole, rel=0.001)
     picture = tmp_path / "totals.svg"
-    subprocess.run(["flent", "-i", str(file), "-p", "totals", "-o", str(picture)], check=True, env=home)
+    flent("-i", str(file), "-p", "totals", "-o", str(picture), home=tmp_path)
     assert "</svg>" in picture.read_text()
 
 
