@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.bisections import bisect
     from longhaul.laboratory.comparisons import compare
     from longhaul.laboratory.experiments import load, plan, run, sweep
+    from longhaul.laboratory.exports import export
     from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_runs, rerun, verify
     from longhaul.laboratory.kernel_comparisons import compare_kernels
     from longhaul.laboratory.packets import packets
@@ -55,6 +56,7 @@ _HOMES = {
     "longhaul.laboratory.bisections": ("bisect",),
     "longhaul.laboratory.comparisons": ("compare",),
     "longhaul.laboratory.experiments": ("load", "plan", "run", "sweep"),
+    "longhaul.laboratory.exports": ("export",),
     "longhaul.laboratory.kernel_comparisons": ("compare_kernels",),
     "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
     "longhaul.laboratory.packets": ("packets",),
@@ -105,6 +107,7 @@ __all__ = [
     "compare_kernels",
     "convert_recording",
     "describe_recording",
+    "export",
     "generate_recording",
     "import_recording",
     "kept_run",

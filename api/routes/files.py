@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi import Path as Name
 from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
@@ -18,6 +18,7 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import tag
 from longhaul.api.http.threads import takes_long
 from longhaul.api.routes.runs import RunId, kept_run_id
+from longhaul.orchestrator.analysis.formats.tables import FLENT_FILE, flent_content
 from longhaul.orchestrator.results.guest_logs import LOG
 from longhaul.orchestrator.results.packets import PACKETS
 from longhaul.orchestrator.results.partial_runs import partial_stamp
@@ -37,10 +38,12 @@ _TYPES = {
 
 @router.get("/{id}/files", summary="List the files of a run", operation_id="list_files")
 def files(key: RunId, lab: TheLab, caller: Reader) -> list[str]:
-    """The names of files to download: the kept files, tables as CSV, written at the first request, and the packets of a run that captured some. For a failed run: its log, if there is one."""
+    """The names of files to download: the kept files, tables as CSV, written at the first request, the run as a data file of flent, and the packets of a run that captured some. For a failed run: its log, if there is one."""
     if lab.store.has_failed_log(key):
         return [LOG]
-    return lab.store.file_names(kept_run_id(lab, key, whole=False))
+    key = kept_run_id(lab, key, whole=False)
+    names = lab.store.file_names(key)
+    return [*names, FLENT_FILE] if lab.store.is_kept(key) else names
 
 
 @router.get(
@@ -57,14 +60,17 @@ def download(
     lab: TheLab,
     caller: Reader,
     request: Request,
-) -> FileResponse:
-    """Download a file, or the parts in a `Range` header."""
+) -> Response:
+    """Download a file, or the parts in a `Range` header; flent's data file is made for each request, as a whole."""
     if lab.store.has_failed_log(key):
         # A later attempt may write another log: no tag.
         if name != LOG:
             kept_run_id(lab, key)
         return FileResponse(lab.store.file(key, name), media_type=_TYPES[".txt"], filename=f"{key}-{name}")
     key = kept_run_id(lab, key, whole=False)
+    if name == FLENT_FILE and lab.store.is_kept(key):
+        held = {"Content-Disposition": f'attachment; filename="{key}-{name}"'}
+        return Response(flent_content(lab.store, key), media_type="application/gzip", headers=held)
     file = lab.store.file(key, name)
     stamp = "" if lab.store.is_kept(key) else str(partial_stamp(lab.store.home, key))
     if name == PACKETS:

@@ -21,11 +21,12 @@ def export_run(key: str, to: str, output: Path | None) -> None:
     elif to == "openmetrics":
         _write(store, document["run"], settings, output or Path(f"{document['run']}.om"))
     else:
-        for file in _files(store, document["run"], to, output or Path(document["run"])):
+        for file in write_files(store, document["run"], to, output or Path(document["run"])):
             print(file)
 
 
-def _files(store: Store, run_id: str, to: str, folder: Path) -> list[Path]:
+def write_files(store: Store, run_id: str, to: str, folder: Path) -> list[Path]:
+    """Write a kept run into a folder, as tables or as another tool would have written it; the files written."""
     if to in ("csv", "parquet", "json"):
         from longhaul.orchestrator.results.export import export_trace
 

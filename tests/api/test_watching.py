@@ -143,6 +143,8 @@ def test_the_part_of_a_cancelled_run_is_kept_and_is_not_a_result(service: Servic
         assert max(one["t_s"][-1] for one in series) <= reached_s
         first_tag = client.get(f"{href}/timelines").headers["etag"]
         assert client.get(f"{href}/files/flows.csv").content.count(b"\n") > 10
+        assert "run.flent.gz" not in client.get(f"{href}/files").json()
+        assert client.get(f"{href}/files/run.flent.gz").status_code == 404
         # The part has no measures and no comparison and is not in the result of its experiment.
         assert client.get(f"{href}/distributions?measure=rtt").status_code == 404
         compared = client.get(f"{ROOT}/comparisons", params={"a": run, "b": service.run})

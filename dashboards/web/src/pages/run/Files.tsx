@@ -16,6 +16,7 @@ const FILES: readonly (readonly [name: string, about: string])[] = [
   ["links.csv", "queues at every sample"],
   ["drops.csv", "every dropped packet"],
   ["acks.parquet", "the same, for programs"],
+  ["run.flent.gz", "the run as a data file of flent"],
   ["log.txt", "the guest’s log"],
 ];
 
