@@ -59,8 +59,7 @@ def test_a_shipped_experiment_is_the_test_of_its_name(name: str) -> None:
     assert ("Ping (ms) avg" in computed) == ("Ping (ms) avg" in defined)
     for series, its in test.transfers.items():
         marks = defined[series]["marking"].partition(",")[0]
-        tos = [int(value) for level, option, value in its.options.sockopts if (level, option) == ("0", "1")]
-        assert sum(tos) >> 2 == CODE_POINTS[marks], series
+        assert its.options.dscp == CODE_POINTS[marks], series
         client, host = sorted([its.from_node, its.to_node])
         assert host == defined[series]["host"]
         assert (its.from_node == client) == (defined[series]["test"] == "TCP_STREAM"), series

@@ -27,7 +27,6 @@ _VERSION = 4
 _STEP_S = 0.2
 # A long run of many flows has longer steps, so that its file has no more values of goodput than this.
 _MOST_VALUES = 200_000
-_IP_TOS = ("0", "1")
 
 
 def flent_files(exported: ExportedRun) -> Iterator[tuple[str, bytes]]:
@@ -123,8 +122,7 @@ def _series_meta(
 
 
 def _of_flow(flow: Flow) -> dict[str, Any]:
-    tos = next((int(value) for level, option, value in flow.options.sockopts if (level, option) == _IP_TOS), 0)
-    return {"CONG_CONTROL": flow.cc, "FLOW": flow.name, "DATA_TOS": tos}
+    return {"CONG_CONTROL": flow.cc, "FLOW": flow.name, "DATA_TOS": flow.options.dscp << 2}
 
 
 def _client(test: FlentTest) -> str:
