@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -21,7 +22,7 @@ from longhaul.orchestrator.analysis.formats.exported_run import ExportedRun
 from longhaul.orchestrator.analysis.formats.flent.flent_test import FlentTest, flent_test
 from longhaul.orchestrator.analysis.formats.flent.series import Series, computed, ping, transfer
 from longhaul.orchestrator.analysis.series import Floats, bins_s
-from longhaul.orchestrator.plan.run import Flow
+from longhaul.orchestrator.plan.run import Flow, point_text
 
 _VERSION = 4
 _STEP_S = 0.2
@@ -33,12 +34,12 @@ def flent_files(exported: ExportedRun) -> Iterator[tuple[str, bytes]]:
     """One file for the run."""
     test = flent_test(exported.run)
     name = f"{test.name}-{exported.document['run']}.flent.gz"
-    content = json.dumps(_data_file(exported, test, name), allow_nan=False).encode()
+    content = json.dumps(_data_file(exported, test), allow_nan=False).encode()
     # gzip's own time is left out.
     yield name, gzip.compress(content, mtime=0)
 
 
-def _data_file(exported: ExportedRun, test: FlentTest, name: str) -> dict[str, Any]:
+def _data_file(exported: ExportedRun, test: FlentTest) -> dict[str, Any]:
     edges_s = _edges_s(exported.run.duration_us / 1e6, len(test.transfers))
     measured = {one: transfer(exported, flow, edges_s) for one, flow in test.transfers.items()}
     measured |= {one: ping(exported, flows, edges_s) for one, flows in test.pings.items()}
@@ -46,7 +47,7 @@ def _data_file(exported: ExportedRun, test: FlentTest, name: str) -> dict[str, A
     x_values = [round(end_s, 6) for end_s in edges_s[1:].tolist()]
     return {
         "version": _VERSION,
-        "metadata": _metadata(exported, test, name, edges_s) | {"SERIES_META": _series_meta(test, measured, made)},
+        "metadata": _metadata(exported, test, edges_s) | {"SERIES_META": _series_meta(test, measured, made)},
         "x_values": x_values,
         "results": {one: series.values for one, series in (measured | made).items()}
         | {f"{one}::{of}": values for one, series in measured.items() for of, values in series.of_socket.items()},
@@ -57,7 +58,7 @@ def _data_file(exported: ExportedRun, test: FlentTest, name: str) -> dict[str, A
     }
 
 
-def _metadata(exported: ExportedRun, test: FlentTest, name: str, edges_s: Floats) -> dict[str, Any]:
+def _metadata(exported: ExportedRun, test: FlentTest, edges_s: Floats) -> dict[str, Any]:
     run, kept_at = exported.run, _date(exported.kept_at)
     flows = list(test.transfers.values())
     length_s = run.duration_us / 1e6
@@ -70,7 +71,7 @@ def _metadata(exported: ExportedRun, test: FlentTest, name: str, edges_s: Floats
         "NOTE": f"exported from run {exported.document['run']} of Longhaul; its times are of {kind} time",
         "TIME": kept_at,
         "T0": kept_at,
-        "DATA_FILENAME": name,
+        "DATA_FILENAME": _group_name(exported, test),
         "LENGTH": math.ceil(end_s - begin_s),
         "TOTAL_LENGTH": length_s,
         "STEP_SIZE": round(float(edges_s[1]), 6),
@@ -83,6 +84,14 @@ def _metadata(exported: ExportedRun, test: FlentTest, name: str, edges_s: Floats
         "TEST_PARAMETERS": dict(test.parameters),
         "LONGHAUL": _about(exported),
     }
+
+
+def _group_name(exported: ExportedRun, test: FlentTest) -> str:
+    """The name by which flent's combined plots group files: they leave out the same beginning of all, and the number of the repeat."""
+    run = exported.run
+    # flent takes the first number that stands alone for that of the repeat.
+    words = [test.name, run.experiment, *(point_text({name: text}) for name, text in run.point.items())]
+    return "-".join([*(re.sub(r"\W+", "_", word) for word in words), f"{run.seed:02d}.flent.gz"])
 
 
 def _about(exported: ExportedRun) -> dict[str, Any]:
