@@ -28,9 +28,9 @@ _KEPT = {"omitted": False}
 
 
 def iperf3_files(exported: ExportedRun) -> Iterator[tuple[str, bytes]]:
-    """A file for each flow; connections of a web user and of programs follow one another, which those of iperf3 do not."""
+    """A file for each flow; web users, requests and programs make transfers that follow one another, which iperf3 does not."""
     for flow in exported.run.flows:
-        if flow.kind not in ("web", "program"):
+        if flow.kind in ("tcp", "udp"):
             yield f"{flow.name}.json", (json.dumps(_iperf3_document(exported, flow), indent=1) + "\n").encode()
 
 

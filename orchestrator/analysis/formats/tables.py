@@ -48,6 +48,8 @@ def write_formats(store: Store, run_id: str, to: str, folder: Path) -> list[Path
             (folder / name).write_bytes(content)
             written.append(folder / name)
         if not written:
-            what = f"it has no flow that {to} can show: connections of web users and of programs follow one another"
+            what = (
+                f"it has no flow that {to} can show: transfers of web users, requests and programs follow one another"
+            )
             raise ResultsError("exporting run", run_id, what, "--to csv has the records of all flows")
     return written

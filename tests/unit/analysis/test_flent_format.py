@@ -17,7 +17,7 @@ from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment
-from longhaul.orchestrator.trace.records import Trace
+from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_STOPPED, Trace
 from tests.support.recordings import plain_run, steady, trace_of
 from tests.support.tools.flent import DELAY_S, LENGTH_S, data_sets
 
@@ -53,10 +53,13 @@ def test_a_shipped_experiment_is_the_test_of_its_name(name: str) -> None:
     test = flent_test(run)
     assert test.name == name
     defined = data_sets(name, test.hosts, test.parameters)
-    computed = {one for one, _, _ in test.computed}
-    assert {*test.transfers, *computed} - {"Ping (ms) avg"} == {one for one in defined if one.startswith("TCP")}
-    assert {*test.pings} <= {*defined}
-    assert ("Ping (ms) avg" in computed) == ("Ping (ms) avg" in defined)
+    assert {*test.transfers, *test.pings, *(one for one, _, _ in test.computed)} == {*defined}
+    for series, (its,) in test.pings.items():
+        # flent runs for all of the time, and asks as often as its steps are; it marks pings of UDP alone.
+        assert its.start_us < 10**6 and its.stop_us in (None, run.duration_us)
+        assert its.requests is not None and its.requests.every_us == 200_000
+        assert its.options.dscp == CODE_POINTS[defined[series].get("marking", "CS0").partition(",")[0]], series
+        assert (its.from_node, its.to_node) == (defined[series]["host"], "a1")
     for series, its in test.transfers.items():
         marks = defined[series]["marking"].partition(",")[0]
         assert its.options.dscp == CODE_POINTS[marks], series
@@ -108,6 +111,45 @@ def test_sockets_have_the_state_that_the_last_ack_of_a_step_found() -> None:
     assert results["Ping (ms) ICMP"][:5] == [50, None, None, None, 90]
     assert found["metadata"]["SERIES_META"]["Ping (ms) ICMP"]["MEAN_VALUE"] == pytest.approx((40 + 60 + 90) / 3)
     assert [one["val"] for one in found["raw_values"]["Ping (ms) ICMP"]] == [50, 90]
+
+
+def request(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "requests": {"request": "64 B", "response": "64 B", "every": "200 ms"}, **more}
+
+
+def test_a_ping_has_the_times_of_its_requests() -> None:
+    run = plain_run(flows=[flow("one"), request("ping-icmp", **DOWN), request("pages", **DOWN)])
+    events = [
+        {"t_ns": 141_000_000, "id": 1, "what": EVENT_REQUEST, "value": 41_000_000},
+        {"t_ns": 150_000_000, "id": 2, "what": EVENT_REQUEST, "value": 99_000_000},
+        {"t_ns": 199_000_000, "id": 1, "what": EVENT_REQUEST, "value": 43_000_000},
+        {"t_ns": 450_000_000, "id": 1, "what": EVENT_REQUEST, "value": 50_000_000},
+        {"t_ns": 460_000_000, "id": 1, "what": EVENT_STOPPED, "value": 1},
+    ]
+    acks = [{"t_ns": 100_000_000, "id": 0, "rtt_us": 70_000, "srtt_us": 70_000}]
+    found = data_file(run, trace_of(event=events, ack=acks))
+    assert [one for one in found["results"] if one.startswith("Ping")] == ["Ping (ms) ICMP"]
+    assert found["results"]["Ping (ms) ICMP"][:4] == [42, None, 50, None]
+    zero_s = KEPT_AT.timestamp()
+    assert found["raw_values"]["Ping (ms) ICMP"] == [
+        {"t": zero_s + t_s, "val": value} for t_s, value in ((0.141, 41), (0.199, 43), (0.45, 50))
+    ]
+    assert found["metadata"]["SERIES_META"]["Ping (ms) ICMP"]["MEAN_VALUE"] == pytest.approx(134 / 3)
+
+
+@pytest.mark.parametrize(
+    ("flows", "pings"),
+    [
+        (["ping"], {"Ping (ms) ICMP": "ping"}),
+        (["ping-udp-be", "ping-far"], {"Ping (ms) ICMP": "ping-udp-be", "Ping (ms) ICMP ping-far (extra)": "ping-far"}),
+        (["ping-far", "ping-icmp"], {"Ping (ms) ICMP": "ping-icmp", "Ping (ms) ICMP ping-far (extra)": "ping-far"}),
+    ],
+)
+def test_further_pings_are_those_of_further_hosts(flows: list[str], pings: dict[str, str]) -> None:
+    run = plain_run(flows=[flow("one"), *(request(name, **DOWN) for name in flows)])
+    test = flent_test(run)
+    assert {series: its.name for series, (its,) in test.pings.items()} == pings
+    assert {*pings} <= {*data_sets(test.name, test.hosts, test.parameters)}
 
 
 def test_a_flow_has_no_value_before_it_starts_and_after_it_ends() -> None:

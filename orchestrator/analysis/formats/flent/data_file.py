@@ -153,6 +153,9 @@ def _edges_s(length_s: float, transfers: int) -> Floats:
 
 
 def _raw_values(zero_s: float, x_values: list[float], width_s: float, series: Series) -> Iterator[dict[str, float]]:
+    if series.samples:
+        yield from ({"t": round(zero_s + t_s, 6), "val": value} for t_s, value in series.samples)
+        return
     for place, x_s in enumerate(x_values):
         found = {"val": series.values[place]} | {of: values[place] for of, values in series.of_socket.items()}
         known = {of: value for of, value in found.items() if value is not None}

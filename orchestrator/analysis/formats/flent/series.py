@@ -16,7 +16,7 @@ from longhaul.orchestrator.analysis.formats.exported_run import ExportedRun
 from longhaul.orchestrator.analysis.raw_series import NO_PACING, Span, round_trips
 from longhaul.orchestrator.analysis.series import Floats, counter
 from longhaul.orchestrator.plan.run import Flow
-from longhaul.orchestrator.trace.records import EVER
+from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVER
 
 # Statistics of sockets by their names in flent: the field of an ACK, the share of it that is a unit, and its value without one.
 _OF_SOCKETS = {
@@ -30,12 +30,16 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One series: its unit, its mean over the whole test, its values, and those of the socket by name."""
+    """One series: its unit, its mean over the whole test, its values, and those of the socket by name.
+
+    `samples` are single ones with their times in seconds, where each step has what came in it.
+    """
 
     unit: str
     mean: float | None
     values: Values
     of_socket: Mapping[str, Values] = field(default_factory=dict)
+    samples: Sequence[tuple[float, float]] = ()
 
 
 def transfer(exported: ExportedRun, flow: Flow, edges_s: Floats) -> Series:
@@ -68,14 +72,29 @@ def _of_socket(exported: ExportedRun, flow: Flow, t_s: Floats, is_open: np.ndarr
 
 
 def ping(exported: ExportedRun, flows: Sequence[Flow], edges_s: Floats) -> Series:
-    """The mean round trip that ACKs of these flows measured, ms."""
+    """The mean round trip in each step, ms: of a flow's requests, which are single samples too, or that ACKs measured."""
     total, count = np.zeros(len(edges_s) - 1), np.zeros(len(edges_s) - 1)
+    samples: list[tuple[float, float]] = []
     for flow in flows:
-        raw = round_trips(exported.run, exported.source, flow, Span(0.0, exported.run.duration_us / 1e6, 0))
-        total += np.histogram(raw.t / raw.a_second, edges_s, weights=raw.values / raw.a_unit)[0]
-        count += np.histogram(raw.t / raw.a_second, edges_s)[0]
+        t_s, times_ms = _request_times(exported, flow) if flow.kind == "requests" else _ack_times(exported, flow)
+        total += np.histogram(t_s, edges_s, weights=times_ms)[0]
+        count += np.histogram(t_s, edges_s)[0]
+        if flow.kind == "requests":
+            samples += zip(t_s.tolist(), times_ms.tolist(), strict=True)
     mean = float(total.sum() / count.sum()) if count.any() else None
-    return Series("ms", mean, _where(total / np.maximum(count, 1), count > 0))
+    return Series("ms", mean, _where(total / np.maximum(count, 1), count > 0), samples=samples)
+
+
+def _request_times(exported: ExportedRun, flow: Flow) -> tuple[Floats, Floats]:
+    """When each request was complete, and the time that it took, ms."""
+    events = exported.source("event", ["what", "value"], flow.id, EVER)
+    is_request = events["what"] == EVENT_REQUEST
+    return events["t_ns"][is_request] / 1e9, events["value"][is_request] / 1e6
+
+
+def _ack_times(exported: ExportedRun, flow: Flow) -> tuple[Floats, Floats]:
+    raw = round_trips(exported.run, exported.source, flow, Span(0.0, exported.run.duration_us / 1e6, 0))
+    return raw.t / raw.a_second, raw.values / raw.a_unit
 
 
 def computed(what: str, of: Sequence[Series], steps: int) -> Series:
