@@ -11,6 +11,7 @@ import pytest
 from longhaul.orchestrator.analysis.aggregate import summarise_repeats, trimmed_mean, with_interval
 from longhaul.orchestrator.analysis.expect import evaluate
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
+from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
 from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run import Expectation, Run
@@ -250,7 +251,13 @@ def test_every_measure_is_at_the_place_of_its_row() -> None:
     document["path"]["dual"] = summarise(*recorded("two_queues"))["path"]["dual"]
     policed: Any = summarise(*recorded("policed"))
     document |= {name: policed[name] for name in ("policed", "acks_filtered")}
-    parts = {"flow": document["flows"], "path": [document["path"]], "run": [document]}
+    # Only a flow of requests has their measures.
+    asked = summarise(*recorded("requests"))["flows"][0]["requests"]
+    parts = {
+        "flow": [flow | {"requests": asked} for flow in document["flows"]],
+        "path": [document["path"]],
+        "run": [document],
+    }
     parts["either"] = parts["flow"] + parts["path"]
     # A flow without a window, such as UDP, has null in place of its numbers.
     for measure in MEASURES.values():
@@ -258,6 +265,49 @@ def test_every_measure_is_at_the_place_of_its_row() -> None:
             for name in measure.path:
                 assert part is None or name in part, measure
                 part = part and part[name]
+
+
+def test_several_flows_together_have_the_sums_of_them_and_the_percentiles_of_all() -> None:
+    document = summarise(*recorded("requests"))
+    rpc, scan = document["totals"]
+    clients, streams = document["flows"][:2], document["flows"][2:]
+    assert rpc["requests"]["completed"] == sum(flow["requests"]["completed"] for flow in clients)
+    times = rpc["requests"]["time_ms"]
+    assert times is not None
+    own = [flow["requests"]["time_ms"] for flow in clients]
+    assert times["max"] == max(one["max"] for one in own if one)
+    assert times["p50"] <= times["p95"] <= times["p99"] <= times["max"]
+    assert "requests" not in scan
+    assert scan["bytes"] == sum(flow["bytes"] for flow in streams) == 200_000
+    assert scan["completion_s"] == max(flow["completion_s"] or 0 for flow in streams) == document["fct_max"]
+    late = document["phases"]["late"]["totals"][0]["requests"]["completed"]
+    assert 0 < late < rpc["requests"]["completed"]
+    assert value_of(document, "request_p99", "rpc") == times["p99"]
+    assert value_of(document, "bytes", "scan") == 200_000
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "name"),
+    [
+        ("requests_completed", 3, "requests of both ends"),
+        ("requests_served", 0, "requests of both ends"),
+        ("bytes_received", 1, "requests of both ends"),
+        ("dscp_received", 0, "DSCP as asked"),
+        ("dscp_sent", 35, "DSCP as asked"),
+    ],
+)
+def test_a_count_of_one_end_that_differs_is_found(fact: str, value: int, name: str) -> None:
+    run, trace, found = recorded("requests")
+    assert not [check for check in check_fidelity(run, trace, found) if not check.ok]
+    found["flows"][0][fact] = value
+    assert name in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+
+
+@pytest.mark.parametrize("change", [{"bytes_received": 1}, {"bytes_sent": 10**9}])
+def test_a_stream_whose_ends_differ_is_found(change: dict[str, int]) -> None:
+    run, trace, found = recorded("requests")
+    found["flows"][2] |= change
+    assert "bytes of streams" in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
 
 
 def test_a_recorded_run_keeps_its_numbers() -> None:
