@@ -32,7 +32,6 @@ CursorQuery = Annotated[
 PlaceQuery = Annotated[
     str | None,
     Query(
-        max_length=300,
         pattern=_PLACE,
         description="The `next` of the previous page, in the same order.",
         examples=["2031-05-17T09:00:00.000Z_5d41402abc4b2a769e07"],
@@ -60,7 +59,6 @@ SortQuery = Annotated[Literal["newest", "oldest"], Query(description="The order 
 OrderQuery = Annotated[
     str,
     Query(
-        max_length=100,
         description=(
             f"The order of the rows: `newest`, `oldest`, one of {', '.join(f'`{name}`' for name in COLUMNS)}, or `point.` and a swept "
             "field, as in `point.path.rtt`. A minus in front puts the largest first. Rows without the value come last."

@@ -55,7 +55,7 @@ def act(
 ) -> BulkResult:
     """Delete, pin, unpin or rerun all runs that match the filter, at most 100 with each request: repeat it with `next` as the `cursor`.
 
-    Each run is treated as by the request for this run alone: another owner's, or one that is pinned, is refused, and the others go on.
+    Each run is treated as by the request for this run alone: another owner's, or one that is pinned, is refused, and the others are not affected.
     """
     until = moment(asked.until)
     if until is not None:

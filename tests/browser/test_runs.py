@@ -426,7 +426,7 @@ def test_deletion_can_be_undone_and_a_closed_page_deletes_nothing(
     page.wait_for_timeout(8500)
     with filled.client() as client:
         assert client.get(f"{ROOT}/runs", params={"experiment_id": made["id"], "total": True}).json()["total"] == 3
-    # It goes on while another page is shown, without a further press.
+    # It continues while another page is shown, without a further press.
     bar.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()
     page.get_by_role("link", name="Compare", exact=True).first.click()
@@ -507,7 +507,7 @@ def test_back_and_a_reload_return_to_the_same_place(visitor: Visitor, filled: Se
         client.post(f"{ROOT}/experiments/{made['id']}/cancel")
 
 
-def test_tabs_are_told_apart_by_their_titles(visitor: Visitor, filled: Service) -> None:
+def test_titles_of_tabs_differ(visitor: Visitor, filled: Service) -> None:
     page = visitor.page
     with filled.client("read") as client:
         (run, *_) = client.get(f"{ROOT}/runs", params={"cc": "reno", "status": "done"}).json()["items"]

@@ -22,6 +22,14 @@ _UPPER = ("maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxProperties
 _LOWER = ("minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties")
 _DEEPEST = 30
 
+_MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,20}Z_[0-9a-f]{1,32}$"
+# Patterns that match all that an earlier one did, and more: the beginning of an id, and a cursor with a value in front.
+_WIDER = {
+    r"^[0-9a-f]{20}$": r"^[0-9a-f]{8,20}$",
+    r"^[0-9a-f]{16}$": r"^[0-9a-f]{8,16}$",
+    rf"^{_MOMENT}": rf"^([^\x00-\x1f\x7f]{{0,200}}_)?{_MOMENT}",
+}
+
 
 def breaks(old: Json, new: Json) -> list[str]:
     """Every promise of the old reference that the new one breaks."""
@@ -181,7 +189,11 @@ def _narrowed(old: Json, new: Json, where: str) -> Iterator[str]:
             yield f"{where}: only {', '.join(map(str, allowed))} is taken"
         elif lost := [value for value in had if value not in allowed]:
             yield f"{where}: {', '.join(map(str, lost))} is not taken any more"
-    if "pattern" in new and new["pattern"] != old.get("pattern"):
+    if (
+        "pattern" in new
+        and new["pattern"] != old.get("pattern")
+        and new["pattern"] != _WIDER.get(old.get("pattern", ""))
+    ):
         yield f"{where}: it has to match {new['pattern']}"
     for bound in (*_UPPER, *_LOWER):
         before, after = old.get(bound), new.get(bound)

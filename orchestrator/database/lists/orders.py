@@ -131,4 +131,4 @@ def read_order(text: str) -> Order:
     if by in COLUMNS or _WRITTEN.fullmatch(by):
         return Order(by, falls=text != by)
     what = f"an order is `newest`, `oldest`, one of {', '.join(COLUMNS)}, or `point.` and a swept field"
-    raise PlanError("sorting runs", text, what, "as in -goodput, the largest first, or point.path.rtt")
+    raise PlanError("sorting runs", text[:64], what, "as in -goodput, the largest first, or point.path.rtt")

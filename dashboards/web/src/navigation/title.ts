@@ -1,4 +1,4 @@
-/** The title of the tab: a page with a subject gives it its name and state, so that ten tabs can be told apart. */
+/** The title of the tab: a page with a subject gives it its name and state, so that ten tabs differ. */
 import { useEffect } from "react";
 import { Store, useStore } from "../store";
 import { routeNow } from "./route";

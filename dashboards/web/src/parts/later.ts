@@ -1,5 +1,5 @@
 /** An action that waits some seconds, in which it can be undone. It waits in the page: if the tab is closed before its time, nothing happens,
- * so that nothing is lost. It goes on while other pages are shown.
+ * so that nothing is lost. It continues while other pages are shown.
  */
 import { Store } from "../store";
 

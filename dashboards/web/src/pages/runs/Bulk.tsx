@@ -124,7 +124,7 @@ export function Bulk({ what, picks, filter, rows, matching, change, again, onDon
       onDone(problemOf(error).message);
     }
   };
-  /** Deleting waits, so that it can be undone, and goes on while other pages are shown. */
+  /** Deleting waits, so that it can be undone, and continues while other pages are shown. */
   const deleteLater = (): void => {
     setAsking(null);
     setProgress({ action: "delete", behind: 0, of: many });

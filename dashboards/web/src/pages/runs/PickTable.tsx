@@ -56,6 +56,8 @@ const GUESS = 34;
 /** The least width of the column that has the rest, and that of the checkboxes, in rem. */
 const REST = 14;
 const BOX = 2;
+/** The width of all columns that shrink together to fit, in rem. */
+const FITS = 82;
 
 export function PickTable<R extends ListedRow>(props: Props<R>) {
   const { name, noun, columns, total, rowAt, onRange, linkOf, isPicked, onPick, onPickAll } = props;
@@ -80,18 +82,26 @@ export function PickTable<R extends ListedRow>(props: Props<R>) {
   const here = useCursor({ total, idAt: (index) => rowAt(index)?.id, linkOf, onPick, onPickAll, show });
   const widest = useMemo(() => columns.reduce((sum, { width }) => sum + (width ?? REST), BOX), [columns]);
   const drawn = Array.from({ length: range.to - range.from }, (_, at) => range.from + at);
-  return (
+  // The usual columns fit any desktop; more have their full width, and the table scrolls sideways.
+  const isWide = widest > FITS;
+  const widthOf = (rem: number): React.CSSProperties => ({ width: isWide ? `${rem}rem` : `${(100 * rem) / widest}%` });
+  const drawnTable = (
     <table
       ref={table}
       className={styles.table}
       aria-label={name}
       aria-rowcount={total + 1}
-      style={{ "--least": `${widest}rem`, "--lines": 1 + Math.ceil(columns.length / 3) } as React.CSSProperties}
+      style={
+        {
+          "--least": isWide ? `${widest}rem` : "0",
+          "--lines": 1 + Math.ceil(columns.length / 3),
+        } as React.CSSProperties
+      }
     >
       <colgroup>
-        <col style={{ width: `${BOX}rem` }} />
-        {columns.map(({ key, width }) => (
-          <col key={key} style={width === undefined ? {} : { width: `${width}rem` }} />
+        <col style={widthOf(BOX)} />
+        {columns.map(({ key, width = REST }) => (
+          <col key={key} style={widthOf(width)} />
         ))}
       </colgroup>
       <thead>
@@ -131,6 +141,14 @@ export function PickTable<R extends ListedRow>(props: Props<R>) {
       </tbody>
       <Gap rows={total - range.to} height={height} width={columns.length + 1} />
     </table>
+  );
+  return isWide ? (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must scroll a table that is wider than the screen
+    <section className={styles.wide} tabIndex={0} aria-label={`${name}, wide`}>
+      {drawnTable}
+    </section>
+  ) : (
+    drawnTable
   );
 }
 
