@@ -30,7 +30,7 @@ _KEPT = {"omitted": False}
 def iperf3_files(exported: ExportedRun) -> Iterator[tuple[str, bytes]]:
     """A file for each flow; web users, requests and programs make transfers that follow one another, which iperf3 does not."""
     for flow in exported.run.flows:
-        if flow.kind in ("tcp", "udp"):
+        if flow.kind in ("tcp", "udp") and flow.requests is None:
             yield f"{flow.name}.json", (json.dumps(_iperf3_document(exported, flow), indent=1) + "\n").encode()
 
 

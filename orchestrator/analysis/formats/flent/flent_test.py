@@ -70,7 +70,7 @@ class FlentTest:
 def flent_test(run: Run) -> FlentTest:
     """The test of flent with the same transfers."""
     flows = {flow.name: flow for flow in run.flows if flow.kind in ("tcp", "program")}
-    requests = [flow for flow in run.flows if flow.kind == "requests" and flow.name.startswith("ping")]
+    requests = [flow for flow in run.flows if flow.requests is not None and flow.name.startswith("ping")]
     for name, labels in _LABELS.items():
         if {*flows} == {f"{way}-{label.lower()}" for way in _WAYS for label in labels}:
             return _with_pings(_named(name, labels, flows), requests)

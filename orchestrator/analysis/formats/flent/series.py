@@ -76,10 +76,10 @@ def ping(exported: ExportedRun, flows: Sequence[Flow], edges_s: Floats) -> Serie
     total, count = np.zeros(len(edges_s) - 1), np.zeros(len(edges_s) - 1)
     samples: list[tuple[float, float]] = []
     for flow in flows:
-        t_s, times_ms = _request_times(exported, flow) if flow.kind == "requests" else _ack_times(exported, flow)
+        t_s, times_ms = _request_times(exported, flow) if flow.requests is not None else _ack_times(exported, flow)
         total += np.histogram(t_s, edges_s, weights=times_ms)[0]
         count += np.histogram(t_s, edges_s)[0]
-        if flow.kind == "requests":
+        if flow.requests is not None:
             samples += zip(t_s.tolist(), times_ms.tolist(), strict=True)
     mean = float(total.sum() / count.sum()) if count.any() else None
     return Series("ms", mean, _where(total / np.maximum(count, 1), count > 0), samples=samples)
