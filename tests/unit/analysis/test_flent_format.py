@@ -17,7 +17,7 @@ from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment
-from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_STOPPED, Trace
+from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_REQUEST_LOST, EVENT_STOPPED, Trace
 from tests.support.recordings import plain_run, steady, trace_of
 from tests.support.tools.flent import DELAY_S, LENGTH_S, data_sets
 
@@ -117,14 +117,17 @@ def request(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "requests": {"request": "64 B", "response": "64 B", "every": "200 ms"}, **more}
 
 
-def test_a_ping_has_the_times_of_its_requests() -> None:
-    run = plain_run(flows=[flow("one"), request("ping-icmp", **DOWN), request("pages", **DOWN)])
+@pytest.mark.parametrize("over", ["tcp", "udp"])
+def test_a_ping_has_the_times_of_its_requests(over: str) -> None:
+    ping = {"requests": {"request": "64 B", "response": "64 B", "every": "200 ms", "over": over}}
+    run = plain_run(flows=[flow("one"), {"name": "ping-icmp", **ping, **DOWN}, request("pages", **DOWN)])
     events = [
         {"t_ns": 141_000_000, "id": 1, "what": EVENT_REQUEST, "value": 41_000_000},
         {"t_ns": 150_000_000, "id": 2, "what": EVENT_REQUEST, "value": 99_000_000},
         {"t_ns": 199_000_000, "id": 1, "what": EVENT_REQUEST, "value": 43_000_000},
         {"t_ns": 450_000_000, "id": 1, "what": EVENT_REQUEST, "value": 50_000_000},
         {"t_ns": 460_000_000, "id": 1, "what": EVENT_STOPPED, "value": 1},
+        {"t_ns": 990_000_000, "id": 1, "what": EVENT_REQUEST_LOST, "value": 1},
     ]
     acks = [{"t_ns": 100_000_000, "id": 0, "rtt_us": 70_000, "srtt_us": 70_000}]
     found = data_file(run, trace_of(event=events, ack=acks))
