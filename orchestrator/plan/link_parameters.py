@@ -23,18 +23,20 @@ from longhaul.orchestrator.plan.qdiscs import (
     DUALPI2,
     FRAME_HEADER_BYTES,
     GAIN_STEPS,
+    Bucket,
     DualQueue,
     Impairment,
     share_2p32,
 )
 from longhaul.orchestrator.plan.queues.cake import cake_options, check_cake, check_reverse
-from longhaul.orchestrator.plan.queues.policers import Bucket, read_bucket
+from longhaul.orchestrator.plan.queues.policers import PolicerBucket, read_bucket
+from longhaul.orchestrator.plan.queues.shaper import read_shaper, refuse_shaper
 from longhaul.orchestrator.plan.recordings import RecordedLane
 from longhaul.orchestrator.plan.run import Option
 from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.path_model import LinkNumbers
+from longhaul.orchestrator.spec.path_model import Link, LinkNumbers
 from longhaul.orchestrator.spec.queue_parameters import DualPI2
 from longhaul.orchestrator.spec.recordings import FIELDS
 from longhaul.orchestrator.system.errors import PlanError
@@ -43,6 +45,7 @@ from longhaul.orchestrator.system.units import (
     parse_multiple,
     parse_packets,
     parse_packets_or_size,
+    parse_rate,
     parse_share,
     parse_size,
 )
@@ -79,8 +82,9 @@ class LaneState:
     dual: DualQueue | None = None
     medium: str | None = None
     recording: RecordedLane | None = None
-    police: Bucket | None = None
+    police: PolicerBucket | None = None
     cake: Mapping[str, Option] | None = None
+    bucket: Bucket | None = None
 
     def carriage(self) -> Carriage:
         """The values that a topology can have; a probability in as many digits as people write."""
@@ -250,6 +254,7 @@ class _Reading:
             medium=there.medium,
             recording=recorded,
             cake=cake_options((link and link.cake) or path.cake) if queue == CAKE else None,
+            bucket=self._bucket(forward, link, numbers, there, subject),
             police=read_bucket(numbers.police, self._frame_bytes, subject),
         )
         reverse_us = recordings.delay_with(recorded_back, reverse_us)
@@ -268,6 +273,18 @@ class _Reading:
             recording=recorded_back,
         )
         return {forward: one, reverse: other}
+
+    def _bucket(
+        self, forward: Lane, link: Link | None, numbers: LinkNumbers, there: Carriage, subject: str
+    ) -> Bucket | None:
+        """The bucket of a link's rate: its own, or, at a bottleneck, the path's."""
+        written = (link and link.shaper) or (self._experiment.path.shaper if forward in self.bottlenecks else None)
+        if written is not None and self._recordings.get(forward):
+            refuse_shaper(subject, "a recorded link carries what its recording says, and has no bucket")
+        if written is not None and there.medium is not None:
+            refuse_shaper(subject, "the link is a shared 802.11 channel, which has no bucket")
+        rate_bps = there.rate_bps if numbers.bandwidth is None else parse_rate(numbers.bandwidth)
+        return read_shaper(written, rate_bps, self._frame_bytes, subject)
 
     def _delays(self, forward: Lane, numbers: LinkNumbers, there: Carriage, back: Carriage) -> tuple[int, int]:
         if numbers.one_way is not None:

@@ -289,7 +289,7 @@ def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int
             child = _queue(state, lane[0], frame_bytes, name)
             limit = child.options.get("limit", state.buffer.packets if state.buffer else 0)
             assert isinstance(limit, int)
-            device += [tbf(state.rate_bps, frame_bytes, limit, below_netem=impaired), child]
+            device += [tbf(state.rate_bps, frame_bytes, limit, below_netem=impaired, bucket=state.bucket), child]
         devices.append(tuple(device))
     return devices
 

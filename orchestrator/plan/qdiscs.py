@@ -59,6 +59,14 @@ class Impairment:
         return all(getattr(self, part.name) in (0, None) for part in fields(self))
 
 
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The token bucket of a rate; a peak of 0 lets its bytes pass at once."""
+
+    burst_bytes: int
+    peak_bps: int = 0
+
+
 # dualpi2 takes its gains in this part of a Hz.
 GAIN_STEPS = 256
 
@@ -112,9 +120,16 @@ def netem(impairment: Impairment, *, keep_order: bool, seed: int) -> Qdisc:
     return Qdisc("netem", NETEM, "root", options)
 
 
-def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool) -> Qdisc:
+def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool, bucket: Bucket | None = None) -> Qdisc:
     """The rate; `limit` repeats the limit of the queue, where packets wait."""
-    options: dict[str, Option] = {"rate_bps": rate_bps, "burst_bytes": frame_bytes + _BURST_SLACK_BYTES, "limit": limit}
+    least_bytes = frame_bytes + _BURST_SLACK_BYTES
+    options: dict[str, Option] = {
+        "rate_bps": rate_bps,
+        "burst_bytes": bucket.burst_bytes if bucket else least_bytes,
+        "limit": limit,
+    }
+    if bucket and bucket.peak_bps:
+        options |= {"peak_bps": bucket.peak_bps, "peak_burst_bytes": least_bytes}
     return Qdisc("tbf", RATE, f"{NETEM}1" if below_netem else "root", options)
 
 
@@ -145,6 +160,7 @@ def plain_link(chain: Sequence[Qdisc]) -> Qdisc | None:
         **{name: delay[name] for name in ("delay_ns", "jitter_ns", "loss_2p32", "gemodel_2p32")},
         "rate_bps": rate.get("rate_bps", 0),
         "burst_bytes": rate.get("burst_bytes", 0),
+        **{name: rate[name] for name in ("peak_bps", "peak_burst_bytes") if name in rate},
         "limit": next(iter(fifos.values()), {}).get("limit", 0),
         "in_bytes": "bfifo" in fifos,
         "orphan": bool(delay["keep_order"] or delay["delay_ns"] or delay["jitter_ns"]),

@@ -13,6 +13,7 @@ from longhaul.orchestrator.plan.run import (
     DeviceChange,
     End,
     ModuleChange,
+    Option,
     Qdisc,
     Run,
     ScheduledChange,
@@ -206,12 +207,17 @@ def _patient_change(change: ScheduledChange) -> ScheduledChange:
 def _patient(qdiscs: tuple[Qdisc, ...]) -> tuple[Qdisc, ...]:
     """Rate limiters with credit for the delay of a real timer."""
     return tuple(
-        replace(qdisc, options={**qdisc.options, "burst_bytes": _burst(qdisc)}) if qdisc.kind == "tbf" else qdisc
+        replace(qdisc, options={**qdisc.options, **_late_buckets(qdisc)}) if qdisc.kind == "tbf" else qdisc
         for qdisc in qdiscs
     )
 
 
-def _burst(limiter: Qdisc) -> int:
-    least, rate_bps = limiter.options["burst_bytes"], limiter.options["rate_bps"]
-    assert isinstance(least, int) and isinstance(rate_bps, int)
-    return least + rate_bps * _LATENESS_US // 8_000_000
+def _late_buckets(limiter: Qdisc) -> dict[str, Option]:
+    """The bucket of the rate, and that of its peak, with what passes in such a delay."""
+    pairs = [("burst_bytes", "rate_bps"), ("peak_burst_bytes", "peak_bps")]
+    found: dict[str, Option] = {}
+    for burst, rate in pairs[: 1 + ("peak_bps" in limiter.options)]:
+        least, rate_bps = limiter.options[burst], limiter.options[rate]
+        assert isinstance(least, int) and isinstance(rate_bps, int)
+        found[burst] = least + rate_bps * _LATENESS_US // 8_000_000
+    return found

@@ -26,6 +26,7 @@ PARTS: tuple[tuple[str, type[queue_parameters.Part]], ...] = (
     ("path.burst", path_model.Burst),
     ("path.police", path_model.Police),
     ("path.dualpi2", queue_parameters.DualPI2),
+    ("path.shaper", queue_parameters.Shaper),
     ("path.cake", queue_parameters.Cake),
     ("links", path_model.Link),
     ("flows", model.Flow),

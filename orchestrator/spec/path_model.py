@@ -22,7 +22,7 @@ from longhaul.orchestrator.spec.fields import (
     Switch,
     one_of,
 )
-from longhaul.orchestrator.spec.queue_parameters import Cake, DualPI2, Part
+from longhaul.orchestrator.spec.queue_parameters import Cake, DualPI2, Part, Shaper
 
 QUEUES = (
     "droptail",
@@ -146,6 +146,7 @@ class Link(LinkNumbers):
     )
     dualpi2: DualPI2 | None = Field(None, description="parameters of a dualpi2 queue; without it, path.dualpi2")
     cake: Cake | None = Field(None, description="parameters of a cake queue; without it, path.cake")
+    shaper: Shaper | None = Field(None, description="bucket of its rate, forward; without it, path.shaper")
     reverse_queue: one_of(*REVERSE_QUEUES) | None = Field(  # type: ignore[valid-type]
         None, description="discipline of its queue in reverse, where it has a rate; without it, path.reverse_queue"
     )
@@ -179,6 +180,9 @@ class Path(PathNumbers):
         None, description="parameters of a dualpi2 queue; without it, the kernel's defaults"
     )
     cake: Cake | None = Field(None, description="parameters of a cake queue; without it, the kernel's defaults")
+    shaper: Shaper | None = Field(
+        None, description="bucket of the bottleneck's rate, forward: a burst that passes at once; without it, one frame"
+    )
     reverse_cake: Cake | None = Field(
         None, description="parameters of a cake queue in reverse; without it, the kernel's defaults"
     )

@@ -6,7 +6,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from longhaul.orchestrator.spec.fields import Duration, LineRate, Period, Share, StepThreshold, Switch, one_of
+from longhaul.orchestrator.spec.fields import (
+    BucketSize,
+    Duration,
+    LineRate,
+    Period,
+    Share,
+    StepThreshold,
+    Switch,
+    one_of,
+)
 
 OVERLOADS = ("drop", "overflow")
 DROPS_AT = ("dequeue", "enqueue")
@@ -31,6 +40,13 @@ class Part(BaseModel):
     """Every part of an experiment: no unknown keys, no silent conversions, no changes afterwards."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Shaper(Part):
+    """A token bucket at the rate of a link: after a pause its bytes pass at once, or at a peak rate, then frames at the link's rate."""
+
+    burst: BucketSize = Field(description="what the bucket holds, a frame or more")
+    peak: LineRate | None = Field(None, description="rate at which the bucket's bytes leave; without it, all at once")
 
 
 class DualPI2(Part):

@@ -327,6 +327,8 @@ def plain_links(draw: st.DrawFn, kernel: str) -> Written:
     path = draw(_path(rate_kbps))
     for beyond in ("queue", "mark_at", "ecn", "duplicate", "reorder"):
         path.pop(beyond, None)
+    if draw(st.booleans()):
+        path["shaper"] = draw(_shapers(rate_kbps, path.get("mtu", 1500)))
     duration_us = max(
         20_000, min(_longest_us(Budget(_LINK_FRAMES, 1), rate_kbps, path.get("mtu", 1500)), _LINK_LONGEST_US)
     )
@@ -340,6 +342,18 @@ def plain_links(draw: st.DrawFn, kernel: str) -> Written:
         for at_us in sorted(draw(st.lists(st.integers(1, duration_us - 1), max_size=4, unique=True)))
     ]
     return draw(_whole("links", path, flows, schedule, duration_us, kernel))
+
+
+@st.composite
+def _shapers(draw: st.DrawFn, rate_kbps: int, mtu: int) -> Written:
+    """A bucket of a frame to what the line carries in a second, with a peak just above the rate to a thousand times it."""
+    least, frame = mtu + 14, draw(st.integers(0, 3))
+    burst = draw(st.sampled_from([least + frame, 2 * least, draw(_log_integers(least, max(least, rate_kbps * 125)))]))
+    shaper: Written = {"burst": f"{burst} B"}
+    if draw(st.booleans()):
+        peak_kbps = rate_kbps * draw(st.sampled_from([1001, 1100, 2000, 3333, 10_000, 1_000_000])) // 1000 + 1
+        shaper["peak"] = format_rate(min(peak_kbps, 10**8) * 1000)
+    return shaper
 
 
 @st.composite

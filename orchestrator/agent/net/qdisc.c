@@ -169,6 +169,8 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(classic_percent);
 	COMPARE(in_bytes);
 	COMPARE(orphan);
+	COMPARE(peak_bps);
+	COMPARE(peak_burst_bytes);
 	COMPARE(police_bps);
 	COMPARE(police_burst_bytes);
 #undef COMPARE

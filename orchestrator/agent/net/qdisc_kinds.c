@@ -80,10 +80,19 @@ static void put_tbf(struct request *request, const struct qdisc *qdisc)
 		.limit = qdisc->limit,
 	};
 
+	if (qdisc->peak_bps)
+		head.peakrate = (struct tc_ratespec){
+			.linklayer = TC_LINKLAYER_ETHERNET,
+			.rate = bytes_per_second_32(qdisc->peak_bps / 8),
+		};
 	request_add(request, TCA_TBF_PARMS, &head, sizeof(head));
 	request_add_u32(request, TCA_TBF_BURST, qdisc->burst_bytes);
 	if (rate > UINT32_MAX)
 		request_add_u64(request, TCA_TBF_RATE64, rate);
+	if (qdisc->peak_bps)
+		request_add_u32(request, TCA_TBF_PBURST, qdisc->peak_burst_bytes);
+	if (qdisc->peak_bps / 8 > UINT32_MAX)
+		request_add_u64(request, TCA_TBF_PRATE64, qdisc->peak_bps / 8);
 }
 
 static void put_codel(struct request *request, const struct qdisc *qdisc)
@@ -188,6 +197,10 @@ static void put_lh_link(struct request *request, const struct qdisc *qdisc,
 	request_add_u32(request, LH_LINK_LIMIT, qdisc->limit);
 	request_add_u8(request, LH_LINK_IN_BYTES, qdisc->in_bytes);
 	request_add_u8(request, LH_LINK_ORPHAN, qdisc->orphan);
+	if (qdisc->peak_bps) {
+		request_add_u64(request, LH_LINK_PEAK_BPS, qdisc->peak_bps);
+		request_add_u32(request, LH_LINK_PEAK_BURST_BYTES, qdisc->peak_burst_bytes);
+	}
 	if (qdisc->police_bps) {
 		request_add_u64(request, LH_LINK_POLICE_BPS, qdisc->police_bps);
 		request_add_u32(request, LH_LINK_POLICE_BURST_BYTES, qdisc->police_burst_bytes);
@@ -301,6 +314,13 @@ static void get_netem(const struct qdisc_reading *reading, const struct qdisc *a
 	read->seed = *seed_honoured ? attribute_u64(attributes.table[NETEM_SEED]) : asked->seed;
 }
 
+/* The kernel keeps a bucket as time at its rate, in units of 64 ns. */
+static uint32_t bucket_bytes(uint32_t ticks, uint64_t rate, uint32_t asked)
+{
+	return within((uint64_t)((unsigned __int128)ticks * TICK_NS * rate / 1000000000u), asked,
+		      2 * TICK_NS * rate / 1000000000u + 1);
+}
+
 static void get_tbf(const struct attributes *attributes, const struct qdisc *asked,
 		    struct qdisc *read)
 {
@@ -312,10 +332,13 @@ static void get_tbf(const struct attributes *attributes, const struct qdisc *ask
 						 : head.rate.rate;
 	read->rate_bps = rate * 8;
 	read->limit = head.limit;
-	/* The kernel keeps the burst as time at that rate, in units of 64 ns. */
-	read->burst_bytes =
-		within((uint64_t)((unsigned __int128)head.buffer * TICK_NS * rate / 1000000000u),
-		       asked->burst_bytes, 2 * TICK_NS * rate / 1000000000u + 1);
+	read->burst_bytes = bucket_bytes(head.buffer, rate, asked->burst_bytes);
+	rate = attributes->table[TCA_TBF_PRATE64]
+		       ? attribute_u64(attributes->table[TCA_TBF_PRATE64])
+		       : head.peakrate.rate;
+	read->peak_bps = rate * 8;
+	if (rate)
+		read->peak_burst_bytes = bucket_bytes(head.mtu, rate, asked->peak_burst_bytes);
 }
 
 static void get_red(const struct attributes *attributes, const struct qdisc *asked,
@@ -359,6 +382,8 @@ static void get_lh_link(const struct rtattr *const *table, struct qdisc *read)
 	read->in_bytes = attribute_u32(table[LH_LINK_IN_BYTES]) != 0;
 	read->orphan = attribute_u32(table[LH_LINK_ORPHAN]) != 0;
 	read->seed = attribute_u64(table[LH_LINK_SEED]);
+	read->peak_bps = attribute_u64(table[LH_LINK_PEAK_BPS]);
+	read->peak_burst_bytes = attribute_u32(table[LH_LINK_PEAK_BURST_BYTES]);
 	read->police_bps = attribute_u64(table[LH_LINK_POLICE_BPS]);
 	read->police_burst_bytes = attribute_u32(table[LH_LINK_POLICE_BURST_BYTES]);
 }

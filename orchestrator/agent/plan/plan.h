@@ -98,6 +98,8 @@ struct qdisc {
 	/* lh_link: the limit counts bytes; packets leave the account of their socket */
 	bool in_bytes, orphan;
 	uint64_t police_bps; /* lh_link: 0, no policer */
+	uint64_t peak_bps;   /* tbf, lh_link: 0, none */
+	uint32_t peak_burst_bytes;
 	uint32_t police_burst_bytes;
 	/* clsact: ECT(0) leaves as ECT(1) */
 	bool ect1;

@@ -46,6 +46,9 @@ static const struct field tbf_fields[] = {
 	MEMBER("rate_bps", qdisc.rate_bps, FIELD_U64),
 	MEMBER("burst_bytes", qdisc.burst_bytes, FIELD_U32),
 	MEMBER("limit", qdisc.limit, FIELD_U32),
+	{"peak_bps", FIELD_U64, offsetof(struct reading, qdisc.peak_bps), NULLABLE, 0, 0},
+	{"peak_burst_bytes", FIELD_U32, offsetof(struct reading, qdisc.peak_burst_bytes), NULLABLE,
+	 0, 0},
 };
 static const struct field fifo_fields[] = {
 	HEAD,
@@ -143,6 +146,9 @@ static const struct field lh_link_fields[] = {
 	MEMBER("in_bytes", qdisc.in_bytes, FIELD_BOOL),
 	MEMBER("orphan", qdisc.orphan, FIELD_BOOL),
 	MEMBER("seed", qdisc.seed, FIELD_U64),
+	{"peak_bps", FIELD_U64, offsetof(struct reading, qdisc.peak_bps), NULLABLE, 0, 0},
+	{"peak_burst_bytes", FIELD_U32, offsetof(struct reading, qdisc.peak_burst_bytes), NULLABLE,
+	 0, 0},
 	{"police_bps", FIELD_U64, offsetof(struct reading, qdisc.police_bps), NULLABLE, 0, 0},
 	{"police_burst_bytes", FIELD_U32, offsetof(struct reading, qdisc.police_burst_bytes),
 	 NULLABLE, 0, 0},

@@ -58,6 +58,14 @@ static void write_netem(struct writer *writer, const struct qdisc *qdisc, bool s
 	writer_bool(writer, "seed_honoured", seed_honoured);
 }
 
+static void write_peak(struct writer *writer, const struct qdisc *qdisc)
+{
+	if (!qdisc->peak_bps)
+		return;
+	writer_unsigned(writer, "peak_bps", qdisc->peak_bps);
+	writer_unsigned(writer, "peak_burst_bytes", qdisc->peak_burst_bytes);
+}
+
 static void write_cake(struct writer *writer, const struct qdisc *qdisc)
 {
 	writer_unsigned(writer, "shaper_bps", qdisc->shaper_bps);
@@ -84,6 +92,7 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 	case QDISC_TBF:
 		writer_unsigned(writer, "rate_bps", qdisc->rate_bps);
 		writer_unsigned(writer, "burst_bytes", qdisc->burst_bytes);
+		write_peak(writer, qdisc);
 		break;
 	case QDISC_FQ_CODEL:
 		writer_unsigned(writer, "flows", qdisc->flows);
@@ -144,6 +153,7 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 		writer_bool(writer, "in_bytes", qdisc->in_bytes);
 		writer_bool(writer, "orphan", qdisc->orphan);
 		writer_unsigned(writer, "seed", qdisc->seed);
+		write_peak(writer, qdisc);
 		if (qdisc->police_bps) {
 			writer_unsigned(writer, "police_bps", qdisc->police_bps);
 			writer_unsigned(writer, "police_burst_bytes", qdisc->police_burst_bytes);

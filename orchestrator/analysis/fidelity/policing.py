@@ -14,7 +14,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.series import of_flow
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.qdiscs import LINK
-from longhaul.orchestrator.plan.queues.policers import Bucket, bucket_of, is_policer
+from longhaul.orchestrator.plan.queues.policers import PolicerBucket, bucket_of, is_policer
 from longhaul.orchestrator.plan.run import DeviceChange, Run
 from longhaul.orchestrator.trace.records import EVENT_PATH_CHANGE, POLICE_DROP, POLICE_PASS, Records, Trace
 
@@ -41,7 +41,7 @@ def judge_policers(run: Run, trace: Trace, facts: Facts) -> Iterator[tuple[bool,
         yield not wrong and counted == found, text
 
 
-def _buckets(run: Run, trace: Trace, policer: Policer) -> list[tuple[int, Bucket]]:
+def _buckets(run: Run, trace: Trace, policer: Policer) -> list[tuple[int, PolicerBucket]]:
     """The bucket from each of these nanoseconds on."""
     end = next(end for end in run.ends if end.dev == policer.dev)
     made = {
@@ -54,7 +54,7 @@ def _buckets(run: Run, trace: Trace, policer: Policer) -> list[tuple[int, Bucket
     return states
 
 
-def _wrong_decisions(records: Records, buckets: list[tuple[int, Bucket]]) -> list[int]:
+def _wrong_decisions(records: Records, buckets: list[tuple[int, PolicerBucket]]) -> list[int]:
     """The times of the packets about which the bucket decides otherwise; after each, the policer's own decision counts."""
     (_, bucket), *later = buckets
     tokens, filled_ns = bucket.burst_bytes * _PARTS_A_BYTE, 0

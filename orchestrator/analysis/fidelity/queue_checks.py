@@ -7,7 +7,14 @@ import math
 import numpy as np
 
 from longhaul.orchestrator.analysis.series import counter, of_flow
-from longhaul.orchestrator.plan.qdiscs import DCF, DELAYS, FRAME_MEMORY_BYTES, LEAST_FRAME_MEMORY_BYTES, counts_bytes
+from longhaul.orchestrator.plan.qdiscs import (
+    DCF,
+    DELAYS,
+    FRAME_MEMORY_BYTES,
+    LEAST_FRAME_MEMORY_BYTES,
+    counts_bytes,
+    has_rate,
+)
 from longhaul.orchestrator.plan.queues.cake import counts_frames, shaped_bps
 from longhaul.orchestrator.plan.run import Link, Qdisc, Run
 from longhaul.orchestrator.trace.records import DROP_RANDOM, Records, Trace
@@ -74,11 +81,11 @@ def _never_idle(run: Run, link: Link, records: Records) -> bool:
 
 
 def _burst_bytes(run: Run, link: Link) -> int:
-    """The bytes that a rate limiter may send at once in real time; in virtual time it is a frame."""
-    limiter = _qdisc_of(run, link.node, link.dev, "tbf")
-    burst = limiter.options["burst_bytes"] if limiter and run.clock == "real" else 0
+    """The bytes that a rate limiter may send at once, besides a frame: in real time, or with a bucket of its own."""
+    limiters = [qdisc for qdisc in _qdiscs_of(run, link.node, link.dev) if has_rate(qdisc)]
+    burst = limiters[0].options["burst_bytes"] if limiters else 0
     assert isinstance(burst, int)
-    return burst
+    return burst if run.clock == "real" or burst > 2 * run.meaning.frame_bytes else 0
 
 
 def judge_limit(run: Run, trace: Trace, link: Link) -> Verdict | None:

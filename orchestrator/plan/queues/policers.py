@@ -30,25 +30,25 @@ BPS, BURST = "police_bps", "police_burst_bytes"
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class PolicerBucket:
     """A policer's token bucket."""
 
     rate_bps: int
     burst_bytes: int
 
 
-def read_bucket(written: Police | None, frame_bytes: int, subject: str) -> Bucket | None:
+def read_bucket(written: Police | None, frame_bytes: int, subject: str) -> PolicerBucket | None:
     """A policer in numbers; PlanError if no full frame can ever pass it."""
     if written is None:
         return None
-    bucket = Bucket(parse_rate(written.rate), parse_size(written.burst))
+    bucket = PolicerBucket(parse_rate(written.rate), parse_size(written.burst))
     if bucket.burst_bytes < frame_bytes:
         what = f"{written.burst} is less than one frame of {frame_bytes} bytes, so none would ever pass"
         raise PlanError("resolving", f"{subject}.police.burst", what, "give it at least one frame")
     return bucket
 
 
-def police(buckets: Sequence[Bucket | None], name: str) -> list[tuple[Qdisc, ...]]:
+def police(buckets: Sequence[PolicerBucket | None], name: str) -> list[tuple[Qdisc, ...]]:
     """The qdisc of a policer in each state of the path; PlanError if it would come or go."""
     if None in buckets:
         what = f"{name} has a policer at one time and none at another: it can be changed, but not created or removed"
@@ -58,7 +58,7 @@ def police(buckets: Sequence[Bucket | None], name: str) -> list[tuple[Qdisc, ...
     return [(_qdisc(bucket),) for bucket in buckets if bucket is not None]
 
 
-def _qdisc(bucket: Bucket) -> Qdisc:
+def _qdisc(bucket: PolicerBucket) -> Qdisc:
     options: dict[str, Option] = {
         "delay_ns": 0,
         "jitter_ns": 0,
@@ -81,11 +81,11 @@ def is_policer(qdisc: Qdisc) -> bool:
     return BPS in qdisc.options
 
 
-def bucket_of(qdisc: Qdisc) -> Bucket:
+def bucket_of(qdisc: Qdisc) -> PolicerBucket:
     """The bucket of a policer's qdisc."""
     rate_bps, burst_bytes = qdisc.options[BPS], qdisc.options[BURST]
     assert isinstance(rate_bps, int) and isinstance(burst_bytes, int)
-    return Bucket(rate_bps, burst_bytes)
+    return PolicerBucket(rate_bps, burst_bytes)
 
 
 def policer_text(qdisc: Qdisc) -> str:

@@ -23,6 +23,8 @@ def tc_command(dev: str, qdisc: Qdisc) -> str:
             words += _netem_words(options)
         case "tbf":
             words.append(f"rate {options['rate_bps']}bit burst {options['burst_bytes']} limit {options['limit']}")
+            if "peak_bps" in options:
+                words.append(f"peakrate {options['peak_bps']}bit mtu {options['peak_burst_bytes']}")
         case "red":
             words.append(
                 f"limit {options['limit']} min {options['min']} max {options['max']} avpkt {RED_AVERAGE_PACKET_BYTES} probability {RED_PROBABILITY}"
@@ -95,7 +97,8 @@ def _dcf_words(options: Mapping[str, Option]) -> str:
 
 def _link_words(options: object) -> str:
     assert isinstance(options, dict)
-    line = f"{options['rate_bps']}bit, burst {options['burst_bytes']}, limit {options['limit']} {'bytes' if options['in_bytes'] else 'packets'}"
+    peak = f" at up to {options['peak_bps']}bit" if "peak_bps" in options else ""
+    line = f"{options['rate_bps']}bit, burst {options['burst_bytes']}{peak}, limit {options['limit']} {'bytes' if options['in_bytes'] else 'packets'}"
     policer = (
         [f"policed to {options['police_bps']}bit, burst {options['police_burst_bytes']}"]
         if "police_bps" in options

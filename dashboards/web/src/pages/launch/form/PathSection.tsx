@@ -23,8 +23,9 @@ const NESTED = [
   ["one_way", ["forward", "reverse"]],
   ["burst", ["p", "r", "good", "bad"]],
   ["police", ["rate", "burst"]],
+  ["shaper", ["burst", "peak"]],
 ] as const;
-const LABELS = { one_way: "One way,", burst: "Burst", police: "Policer," } as const;
+const LABELS = { one_way: "One way,", burst: "Burst", police: "Policer,", shaper: "Shaper," } as const;
 // Parameters of a queue, and the field that names it.
 const QUEUES = [
   ["dualpi2", "queue", "dualpi2"],
@@ -57,7 +58,7 @@ export function PathSection() {
         <FieldAt at={["path", "ecn"]} placeholder="off" />
       </div>
       <details className={styles.more} open={used > 0 || undefined}>
-        <summary>Asymmetric delays, jitter, bursts, policer, MTU, offloads{used > 0 ? ` (${used} set)` : ""}</summary>
+        <summary>Asymmetric delays, jitter, bursts, policer, shaper, MTU, offloads{used > 0 ? ` (${used} set)` : ""}</summary>
         <div className={styles.fields}>
           {NESTED.flatMap(([name, parts]) =>
             parts.map((part) => (
