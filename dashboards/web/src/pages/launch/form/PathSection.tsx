@@ -58,7 +58,9 @@ export function PathSection() {
         <FieldAt at={["path", "ecn"]} placeholder="off" />
       </div>
       <details className={styles.more} open={used > 0 || undefined}>
-        <summary>Asymmetric delays, jitter, bursts, policer, shaper, MTU, offloads{used > 0 ? ` (${used} set)` : ""}</summary>
+        <summary>
+          Asymmetric delays, jitter, bursts, policer, shaper, MTU, offloads{used > 0 ? ` (${used} set)` : ""}
+        </summary>
         <div className={styles.fields}>
           {NESTED.flatMap(([name, parts]) =>
             parts.map((part) => (
