@@ -338,6 +338,9 @@ module-matrix: setup kernels-all #- try every congestion control on every kernel
 	@for kernel in $(KERNELS) $(FURTHER_KERNELS); do $(LONGHAUL) kernel build wide-$$kernel || exit; done
 	@$(PYTHON) -m tests.bench.module_matrix
 
+bench-predict: setup #- predictions of 100 drawn transfers, each compared with the whole transfer (BENCH=--help for its options)
+	@$(PYTHON) -m tests.bench.predictions $(BENCH)
+
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)
 
@@ -348,4 +351,4 @@ clean: ## remove everything built in this folder (kernels stay in the cache)
 	rm -rf .venv build dist *.egg-info $(WEB)/dist $(WEB)/node_modules
 	@$(MAKE) --no-print-directory -s -C orchestrator/agent clean
 
-.PHONY: help help-all module-matrix setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-links fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-web trust reproduce clean
+.PHONY: help help-all module-matrix setup packages agent web parts pin same-traces release wheel sbom kernel kernels kernels-all kernel-debug service demo newcomer test test-unit test-contract test-api test-browser test-guest test-service test-chaos test-mininet test-mininet-virtual test-mininet-real test-packages test-kernels-all test-stock-kernels-all test-live test-stock-kernel test-own-kernels test-packaging test-containers test-hosts fuzz fuzz-links fuzz-api check check-kmod check-web fmt docs pictures dashboards lock dkms-install dkms-uninstall bench bench-api bench-cluster bench-limits bench-live bench-page bench-predict bench-web trust reproduce clean

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_runs, rerun, verify
     from longhaul.laboratory.kernel_comparisons import compare_kernels
     from longhaul.laboratory.packets import packets
+    from longhaul.laboratory.predictions import predict
     from longhaul.laboratory.queries import query
     from longhaul.laboratory.recordings import (
         convert_recording,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from longhaul.results.bisection import Bisection
     from longhaul.results.comparison import Comparison
     from longhaul.results.plan import Plan
+    from longhaul.results.prediction import Prediction
     from longhaul.results.reproduction import Reproduction
     from longhaul.results.result import Result
     from longhaul.results.run import Run, Series
@@ -60,6 +62,7 @@ _HOMES = {
     "longhaul.laboratory.kernel_comparisons": ("compare_kernels",),
     "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
     "longhaul.laboratory.packets": ("packets",),
+    "longhaul.laboratory.predictions": ("predict",),
     "longhaul.laboratory.queries": ("query",),
     "longhaul.laboratory.recordings": (
         "convert_recording",
@@ -79,6 +82,7 @@ _HOMES = {
     "longhaul.results.bisection": ("Bisection",),
     "longhaul.results.comparison": ("Comparison",),
     "longhaul.results.plan": ("Plan",),
+    "longhaul.results.prediction": ("Prediction",),
     "longhaul.results.reproduction": ("Reproduction",),
     "longhaul.results.result": ("Result",),
     "longhaul.results.run": ("Run", "Series"),
@@ -93,6 +97,7 @@ __all__ = [
     "Experiment",
     "LonghaulError",
     "Plan",
+    "Prediction",
     "Reproduction",
     "Rerun",
     "Result",
@@ -115,6 +120,7 @@ __all__ = [
     "load",
     "packets",
     "plan",
+    "predict",
     "query",
     "recordings",
     "remove_recording",

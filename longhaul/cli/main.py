@@ -33,6 +33,7 @@ COMMANDS = {
     "reproduce": "experiments.reproduce",
     "tune": "experiments.tune",
     "search": "experiments.search",
+    "predict": "experiments.predict",
     "bisect": "experiments.bisect",
     "mininet": "experiments.mininet",
     "shell": "experiments.shell",

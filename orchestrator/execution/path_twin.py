@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from longhaul.orchestrator.analysis.prediction.question import measured_fields
 from longhaul.orchestrator.analysis.series import app_bytes, bins_s, of_flow
 from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.backends import open_backend
@@ -137,21 +138,10 @@ def _rounded(bps: float) -> int:
 
 def twin_of(path: MeasuredPath, seconds: int) -> str:
     """The experiment that replays a path in the sandbox, as YAML."""
-    numbers: dict[str, Any] = {
-        "bandwidth": format_rate(path.rate_bps),
-        "rtt": format_duration(round(path.least_rtt_us, -2) or 100),
-        "buffer": format_duration(round(path.queue_us, -2)),
-    }
-    if path.jitter_us:
-        numbers["jitter"] = format_duration(round(path.jitter_us, -2))
-    if path.burst:
-        numbers["burst"] = {"p": float(f"{path.burst[0]:.3g}"), "r": float(f"{path.burst[1]:.3g}")}
-    elif path.loss:
-        numbers["loss"] = float(f"{path.loss:.3g}")
     spec = {
         "experiment": f"twin-{path.sender}-{path.receiver}",
         "about": f"The path from {path.sender} to {path.receiver} as it was measured at {path.at} by run {path.run}.",
-        "path": numbers,
+        "path": measured_fields(path.as_document()),
         "flows": [{"name": "app", "cc": "cubic"}],
         "duration": f"{seconds} s",
         "warmup": f"{seconds * _WARMUP_SHARE:g} s",

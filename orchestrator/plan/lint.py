@@ -138,7 +138,7 @@ def _loss(run: Run, experiment: Experiment) -> Iterator[str]:
     if loss in (0, 1) or rtt_s == 0:
         return
     flows = [flow for flow in run.flows if flow.kind == "tcp"]
-    bounds = [_loss_bound_packets(flow, loss, rtt_s) for flow in flows]
+    bounds = [loss_bound_packets(flow, loss, rtt_s) for flow in flows]
     if not flows or None in bounds:
         return
     reach_bps = sum(bound for bound in bounds if bound) * run.meaning.frame_bytes * 8 / rtt_s
@@ -178,7 +178,7 @@ def _transfers(run: Run, experiment: Experiment) -> Iterator[str]:
     loss, rtt_s = parse_share(experiment.path.loss or 0), meaning.rtt_us / 1e6
     slow = []
     for flow in sized if loss and rtt_s else ():
-        bound = _loss_bound_packets(flow, loss, rtt_s)
+        bound = loss_bound_packets(flow, loss, rtt_s)
         if (
             bound
             and flow.share_bytes
@@ -221,7 +221,7 @@ def _long(seconds: float) -> str:
     return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
-def _loss_bound_packets(flow: Flow, loss: float, rtt_s: float) -> float | None:
+def loss_bound_packets(flow: Flow, loss: float, rtt_s: float) -> float | None:
     """Mean window at a random loss: Mathis et al. 1997, RFC 9438 section 5, RFC 3649, Kelly 2003; None for controls without such a law."""
     reno = 1.22 / math.sqrt(loss)
     match flow.cc:

@@ -1,0 +1,273 @@
+"""The runs of one candidate, round by round: each round is an experiment that asks for what the rounds before did not decide.
+
+    shorter runs of several seeds --> steady? --no--> longer ones ... --> a whole transfer, if that is affordable
+                                        `-yes--> close enough? --no--> longer ones
+    then, beside one flow of CUBIC: how much that flow loses
+
+A round is a generator's step: it yields an experiment and is sent the observations of its runs. So the same rounds are made by a process
+that runs them, and by a service that looks which of them its run queue has finished. Nothing but the question and the observations decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from longhaul.orchestrator.analysis.prediction.completion import Completion, extrapolate, whole
+from longhaul.orchestrator.analysis.prediction.horizons import epochs_needed, guess, period_s
+from longhaul.orchestrator.analysis.prediction.observation import OTHER, STREAM, Observation
+from longhaul.orchestrator.analysis.prediction.question import Question
+from longhaul.orchestrator.analysis.prediction.steady import FILLED_EPOCHS, LEAST_EPOCHS, Steady, find_steady
+from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.cost import guest_estimate_s
+from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.spec.congestion_controls import find_control
+from longhaul.orchestrator.spec.load import parse_experiment
+from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.system.units import format_duration, parse_duration, parse_share
+
+Written = dict[str, Any]
+Step = Generator[Experiment, Sequence[Observation], "Outcome"]
+
+SEEDS, WHOLE_SEEDS = 3, 4
+WANTED = 0.05
+# More runs are not worth it where they could not make the interval this much smaller, or take more than this share of the transfer's time.
+_WORTH, _MOST_SHARE = 0.7, 0.25
+_MOST_ROUNDS = 6
+# Processor seconds for the runs of one round of a candidate, on the machine of plan/cost.py.
+BUDGET_S = 150.0
+_MOST_FACTOR, _LEAST_FACTOR, _UNKNOWN_FACTOR, _TREND_FACTOR = 4.0, 1.4, 2.5, 2.0
+# A transfer that is not much longer than the runs would be is run as a whole.
+_WHOLE_SHARE = 0.6
+_WHOLE_SPARE = 1.3
+_HARM_BUDGET_S = 25.0
+_BY_CHANCE = ("loss", "reverse_loss", "burst", "jitter", "reorder", "corrupt")
+_LEAST_SAMPLE_US, _MOST_SAMPLE_US = 2_000, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A congestion control and a number of streams."""
+
+    control: str
+    streams: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the rounds of a candidate found. `how` is steady, whole or undecided; a candidate that is undecided has a rate at most."""
+
+    candidate: Candidate
+    how: str
+    why: str
+    completion: Completion | None
+    steady: Steady | None
+    rate_byte_s: float
+    inflight_packets: int
+    runs: tuple[str, ...]
+    cpu_s: float
+    virtual_s: float
+    # What the runs of the rounds have transferred.
+    sent_bytes: float
+
+
+def transfer_experiment(
+    question: Question, candidate: Candidate, length_s: float, seeds: int, *, first_seed: int = 1, beside: bool = False
+) -> Experiment:
+    """The experiment of a round: streams without a size, so that the start-up and the steady state are those of any size."""
+    flows: list[Written] = [{"name": STREAM, "cc": candidate.control}]
+    if candidate.streams > 1:
+        flows[0]["count"] = candidate.streams
+    if beside:
+        flows.append({"name": OTHER, "cc": "cubic"})
+    written: Written = {
+        "experiment": "predict",
+        "about": "A round of a prediction: the start-up and the steady state of a transfer.",
+        "path": dict(question.path),
+        "flows": flows,
+        "duration": format_duration(math.ceil(length_s * 10) * 100_000),
+        "repeats": seeds,
+        "seed": first_seed,
+        "sample": _sample(question.path),
+    }
+    return parse_experiment(written, "predict")
+
+
+def _random(path: Mapping[str, Any]) -> bool:
+    """Whether the path loses or reorders packets by chance: then no loss is like the one before."""
+    return any(path.get(name) for name in _BY_CHANCE)
+
+
+def _sample(path: Mapping[str, Any]) -> str:
+    """Often enough that no recovery, which takes a round trip or more, is missed."""
+    one_way = path.get("one_way")
+    ways = [path["rtt"]] if "rtt" in path else [one_way["forward"], one_way["reverse"]] if one_way else []
+    try:
+        rtt_us = sum(map(parse_duration, ways))
+    except ValueError:
+        # The experiment will be refused, with the reason.
+        rtt_us = 0
+    return format_duration(min(_MOST_SAMPLE_US, max(_LEAST_SAMPLE_US, rtt_us // 4)))
+
+
+def first_run(experiment: Experiment) -> Run:
+    """The first run of an experiment."""
+    return compile_plan(experiment, repeats=1).runs[0]
+
+
+def predict_candidate(
+    question: Question, candidate: Candidate, wanted: float = WANTED, budget_s: float = BUDGET_S
+) -> Step:
+    """The rounds of one candidate."""
+    control = find_control(candidate.control)
+    run = first_run(transfer_experiment(question, candidate, 1.0, 1))
+    loss = parse_share(question.path.get("loss") or 0)
+    guessed = guess(run, candidate.control, candidate.streams, SEEDS, loss, question.size_bytes)
+    length_s, time_s, last = guessed.first_s, guessed.whole_s, False
+    spent = _Spent()
+    steady: Steady | None = None
+    observed: Sequence[Observation] = ()
+    for _ in range(_MOST_ROUNDS):
+        if SEEDS * length_s >= _WHOLE_SHARE * time_s:
+            break
+        experiment = transfer_experiment(question, candidate, length_s, SEEDS)
+        if not _affordable(question, candidate, length_s, budget_s):
+            shorter_s = _affordable_s(question, candidate, length_s, budget_s, observed)
+            if shorter_s is None:
+                break
+            length_s = shorter_s
+            experiment = transfer_experiment(question, candidate, length_s, SEEDS)
+        observed = yield experiment
+        spent.add(observed)
+        steady = find_steady(
+            observed,
+            loss_based=control.loss_based,
+            random_losses=_random(question.path),
+            period_s=period_s(candidate.control),
+        )
+        if steady.rate_byte_s > 0:
+            time_s = steady.begin_s + max(0.0, question.size_bytes - steady.begun_bytes) / steady.rate_byte_s
+        if steady.why_not:
+            length_s = _longer_s(length_s, steady, candidate.streams, question.path, observed)
+            continue
+        found = extrapolate(steady, question.size_bytes, observed[0].rtt_s, observed[0].payload_byte_s)
+        reachable = max(wanted, found.half_width * found.certain_share / _WORTH)
+        if found.half_width <= reachable or last:
+            return spent.outcome(candidate, "steady", "", found, steady, observed)
+        factor = min(_MOST_FACTOR, max(_LEAST_FACTOR, found.factor_for(reachable)))
+        longer_s = steady.begin_s + (length_s - steady.begin_s) * factor
+        # The last try takes what is left of its share of the transfer's time.
+        most_s = _MOST_SHARE * time_s / SEEDS
+        last = longer_s > most_s
+        if min(longer_s, most_s) < _LEAST_FACTOR * length_s or not _affordable(
+            question, candidate, min(longer_s, most_s), budget_s
+        ):
+            return spent.outcome(candidate, "steady", "", found, steady, observed)
+        length_s = min(longer_s, most_s)
+    return (yield from _whole_or_best(question, candidate, steady, observed, time_s, spent, budget_s))
+
+
+def _whole_or_best(
+    question: Question, candidate: Candidate, steady: Steady | None, observed: Sequence[Observation], time_s: float, spent: _Spent,
+    budget_s: float,
+) -> Step:  # fmt: skip
+    """Whole transfers if they are affordable; else what the rounds have shown, without an interval if it was no steady state."""
+    why = "the transfer is as short as the runs that would predict it" if steady is None else steady.why_not
+    length_s = (
+        _WHOLE_SPARE * time_s + 20 * first_run(transfer_experiment(question, candidate, 1.0, 1)).meaning.rtt_us / 1e6
+    )
+    for _ in range(_MOST_ROUNDS):
+        experiment = transfer_experiment(question, candidate, length_s, WHOLE_SEEDS)
+        if not _affordable(question, candidate, length_s, budget_s, WHOLE_SEEDS):
+            break
+        observed = yield experiment
+        spent.add(observed)
+        times_s = [one.completion_s(question.size_bytes) for one in observed]
+        known_s = [one for one in times_s if one is not None]
+        if len(known_s) == len(times_s):
+            found = whole(known_s, observed[0].rtt_s)
+            return spent.outcome(candidate, "whole", why or "more runs would take as long", found, steady, observed)
+        share = min(float(one.total[-1]) for one in observed) / question.size_bytes
+        length_s *= min(_MOST_FACTOR, max(1.2, 1.2 / max(share, 0.01)))
+    if steady is not None and not steady.why_not:
+        found = extrapolate(steady, question.size_bytes, observed[0].rtt_s, observed[0].payload_byte_s)
+        return spent.outcome(candidate, "steady", "", found, steady, observed)
+    return spent.outcome(candidate, "undecided", why, None, steady, observed)
+
+
+def _longer_s(
+    length_s: float, steady: Steady, streams: int, path: Mapping[str, Any], observed: Sequence[Observation]
+) -> float:
+    """The length of the next runs where there is no steady state yet."""
+    in_a_run = sum(one.epochs_after(0.0) for one in observed) / streams / len(observed)
+    factor = _UNKNOWN_FACTOR
+    if steady.filled and not steady.trend and steady.epochs:
+        needed = LEAST_EPOCHS + 2 if _random(path) else FILLED_EPOCHS * streams
+        factor = 1.2 * needed / steady.epochs
+    elif in_a_run >= 1:
+        factor = epochs_needed(streams, len(observed)) / in_a_run
+        factor = max(factor, _TREND_FACTOR if steady.trend else 0.0)
+    return length_s * min(_MOST_FACTOR, max(_LEAST_FACTOR, factor))
+
+
+def _affordable_s(
+    question: Question, candidate: Candidate, length_s: float, budget_s: float, observed: Sequence[Observation]
+) -> float | None:
+    """A length that the budget allows and that is clearly longer than that of the runs before; None if there is none."""
+    before_s = observed[0].length_s if observed else 0.0
+    while length_s > max(1.3 * before_s, 1.0):
+        if _affordable(question, candidate, length_s, budget_s):
+            return length_s
+        length_s *= 0.75
+    return None
+
+
+def _affordable(question: Question, candidate: Candidate, length_s: float, budget_s: float, seeds: int = SEEDS) -> bool:
+    return seeds * guest_estimate_s(first_run(transfer_experiment(question, candidate, length_s, seeds))) <= budget_s
+
+
+def beside_other(question: Question, candidate: Candidate, length_s: float) -> Experiment:
+    """The candidate beside one flow of CUBIC, as long as is affordable."""
+    while True:
+        experiment = transfer_experiment(question, candidate, length_s, 2, beside=True)
+        if length_s < 5.0 or 2 * guest_estimate_s(first_run(experiment)) <= _HARM_BUDGET_S:
+            return experiment
+        length_s *= 0.75
+
+
+class _Spent:
+    """The runs of the rounds, and what they took."""
+
+    def __init__(self) -> None:
+        self._runs: list[str] = []
+        self._cpu_s = self._virtual_s = self._bytes = 0.0
+
+    def add(self, observed: Sequence[Observation]) -> None:
+        self._runs += [one.run for one in observed]
+        self._cpu_s += sum(one.cpu_s for one in observed)
+        self._virtual_s += sum(one.length_s for one in observed)
+        self._bytes += sum(float(one.total[-1]) for one in observed)
+
+    def outcome(
+        self, candidate: Candidate, how: str, why: str, completion: Completion | None, steady: Steady | None,
+        observed: Sequence[Observation],
+    ) -> Outcome:  # fmt: skip
+        rate = steady.rate_byte_s if steady is not None else 0.0
+        if how == "whole" and observed:
+            rate = max(float(one.total[-1]) / one.length_s for one in observed)
+        inflight = max((one.inflight_packets for one in observed), default=0)
+        return Outcome(
+            candidate,
+            how,
+            why,
+            completion,
+            steady,
+            rate,
+            inflight,
+            tuple(self._runs),
+            self._cpu_s,
+            self._virtual_s,
+            self._bytes,
+        )
