@@ -13,6 +13,7 @@ from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.leases import Leases
 from longhaul.orchestrator.database.work import Work
 from longhaul.orchestrator.execution.other_programs import OtherPrograms
+from longhaul.orchestrator.execution.prediction_status import Predictions
 from longhaul.orchestrator.execution.reproduction_status import Standings
 from longhaul.orchestrator.execution.submission import Desk
 from longhaul.orchestrator.results.store import Store
@@ -74,6 +75,10 @@ class Lab:
     @cached_property
     def desk(self) -> Desk:
         return Desk(self.settings, self.store)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        return Predictions(self.settings, self.store, self.desk)
 
     @cached_property
     def standings(self) -> Standings:

@@ -11,6 +11,7 @@ that restarts (connection.py) and ignores fields that a newer service adds.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -38,6 +39,7 @@ from longhaul.api.schemas.experiments import (
     Runs,
     Verification,
 )
+from longhaul.api.schemas.predictions import Prediction as PredictionAnswer
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.recordings import Recordings
@@ -49,6 +51,7 @@ from longhaul.orchestrator.results.seals import manifest_of
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.files import whole
 from longhaul.results.comparison import Comparison
+from longhaul.results.prediction import Prediction
 from longhaul.results.result import Result
 from longhaul.results.run import Series
 
@@ -112,6 +115,23 @@ class Client(UserCode, Recordings):
             return self.experiment(experiment).status not in LIVE
 
         return listen(self._connection, f"{ROOT}/experiments/{experiment}/events", over, ended, last)
+
+    def predict(
+        self,
+        size: str,
+        path: str | Mapping[str, Any],
+        *,
+        streams: Sequence[int] = (1, 4),
+        cc: Sequence[str] = ("all",),
+        poll_s: float = 2.0,
+    ) -> Prediction:
+        """Predict the completion time of a transfer, as `longhaul.predict` does, by runs of the service; waits for them."""
+        asked = {"size": size, "path": path, "streams": list(streams), "cc": list(cc)}
+        while True:
+            found = self._post(PredictionAnswer, "/predictions", json=asked)
+            if found.status == "done":
+                return Prediction(found.model_dump())
+            time.sleep(poll_s)
 
     def watch(self, run: str) -> Iterator[LiveEvent]:
         """The samples of a running run as it grows, each once, and its states, until it has ended (docs/service.md)."""
