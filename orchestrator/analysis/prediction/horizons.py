@@ -17,6 +17,8 @@ from longhaul.orchestrator.spec.congestion_controls import find_control
 _PERIODS_S = {"bbr": 10.2}
 # CUBIC's growth, packets / s^3, and what it gives up at a loss (RFC 9438).
 _CUBIC_C, _CUBIC_GIVEN_UP = 0.4, 0.3
+# Windows at a loss of Reno (Mathis et al. 1997) and CUBIC; controls without a known law are between or above them.
+_RENO, _CUBIC = 1.22, 1.054
 _SPARE = 1.15
 _LEAST_S = 3.0
 _START_RTTS = 25
@@ -65,7 +67,9 @@ def _bound_packets(run: Run, control: str, loss: float, rtt_s: float) -> float |
     """The mean window at which random losses hold a stream; None if they do not."""
     if not loss or not find_control(control).loss_based:
         return None
-    return loss_bound_packets(run.flows[0], loss, rtt_s) or 1.22 / math.sqrt(loss)
+    return loss_bound_packets(run.flows[0], loss, rtt_s) or max(
+        _RENO / math.sqrt(loss), _CUBIC * math.pow(rtt_s / loss, 0.75)
+    )
 
 
 def _epoch_s(control: str, share: float, bound: float | None, loss: float, rtt_s: float) -> float:

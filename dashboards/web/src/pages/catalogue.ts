@@ -25,6 +25,7 @@ export const PAGES: readonly PageEntry[] = [
   entry("launch", "Launch", "l", () => import("./launch")),
   entry("runs", "Runs", "r", () => import("./runs")),
   entry("compare", "Compare", "c", () => import("./compare")),
+  entry("predict", "Predict", "t", () => import("./predict")),
   entry("papers", "Papers", "p", () => import("./papers")),
   entry("lab", "Lab", "b", () => import("./lab")),
 ];
