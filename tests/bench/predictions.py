@@ -14,7 +14,7 @@ import math
 import random
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -94,8 +94,8 @@ def draw(number: int) -> tuple[Question, Candidate]:
     return ask(round(0.9 * reach_bps * time_s / 8), path, control, (streams,)), candidate
 
 
-def judge(number: int) -> Judged:
-    """Predict a draw, and run it."""
+def judge(number: int, known: tuple[float, float] | None = None) -> Judged:
+    """Predict a draw, and run it, unless the time and the cost of the whole transfer are known."""
     question, candidate = draw(number)
     run = Runs(1, None)
     step = predict_candidate(question, candidate)
@@ -117,7 +117,7 @@ def judge(number: int) -> Judged:
             number, what, outcome.how, outcome.why, time and time.seconds, time and time.low_s, time and time.high_s, None, outcome.cpu_s,
             0.0, outcome.virtual_s, outcome.sent_bytes / question.size_bytes,
         )  # fmt: skip
-    whole_s, whole_cpu_s = _whole(question, candidate, time.seconds, run)
+    whole_s, whole_cpu_s = known or _whole(question, candidate, time.seconds, run)
     return Judged(
         number, what, outcome.how, outcome.why, time.seconds, time.low_s, time.high_s, whole_s, outcome.cpu_s, whole_cpu_s,
         outcome.virtual_s, outcome.sent_bytes / question.size_bytes,
@@ -137,15 +137,19 @@ def _whole(question: Question, candidate: Candidate, about_s: float, run: Runs) 
     return None, 0.0
 
 
-def judged(numbers: Iterator[int], wanted: int, jobs: int) -> list[Judged]:
+def judged(
+    numbers: Iterator[int], wanted: int, jobs: int, known: Mapping[int, tuple[float, float]], output: Path | None
+) -> list[Judged]:
     """Draws until so many have a steady state."""
     found: list[Judged] = []
     steady = 0
     with ProcessPoolExecutor(jobs) as workers:
         while steady < wanted:
             some = [next(numbers) for _ in range(min(4 * jobs, wanted - steady))]
-            for one in workers.map(judge, some):
+            for one in workers.map(judge, some, [known.get(number) for number in some]):
                 found.append(one)
+                if output is not None:
+                    output.write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n")
                 steady += one.how == "steady"
                 print(_line(one), flush=True)
     return found
@@ -166,9 +170,16 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=FIRST, help="the number of the first draw")
     parser.add_argument("--jobs", type=int, default=2, help="draws at a time")
     parser.add_argument("--output", type=Path, help="write every draw as JSON")
+    parser.add_argument(
+        "--known", type=Path, help="take the times of whole transfers from the output of an earlier try"
+    )
     options = parser.parse_args()
+    known: dict[int, tuple[float, float]] = {}
+    if options.known is not None:
+        rows = json.loads(options.known.read_text())
+        known = {row["number"]: (row["whole_s"], row["whole_cpu_s"]) for row in rows if row["whole_s"] is not None}
     numbers = iter(range(options.first, options.first + 100 * options.draws))
-    found = judged(numbers, options.draws, options.jobs)
+    found = judged(numbers, options.draws, options.jobs, known, options.output)
     steady = [one for one in found if one.how == "steady"]
     holds = sum(one.holds for one in steady)
     costs = sorted(one.share_sent for one in steady)
@@ -179,14 +190,12 @@ def main() -> int:
         if one.seconds and one.high_s and one.low_s is not None
     )
     print(f"{holds} of {len(steady)} intervals hold the time of the whole transfer")
-    for what, values in (("bytes transferred", costs), ("processor time with boots", times)):
+    for what, values in (("bytes transferred", costs), ("processor time with boots", times or [math.nan])):
         print(
             f"{what}: median {statistics.median(values):.1%} of the whole transfer's, 90th percentile {values[len(values) * 9 // 10]:.1%}"
         )
     print(f"half width: median {statistics.median(widths):.1%}, 90th percentile {widths[len(widths) * 9 // 10]:.1%}")
     print(f"{len(found) - len(steady)} more draws had no steady state")
-    if options.output is not None:
-        options.output.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
     return 0 if holds >= 0.9 * len(steady) and statistics.median(costs) <= 0.1 else 1
 
 

@@ -23,7 +23,7 @@ _SPARE = 1.15
 _LEAST_S = 3.0
 _START_RTTS = 25
 # The first runs of a transfer take this share of its time together: where the line is filled, they are enough.
-_FIRST_SHARE = 0.05
+_FIRST_SHARE = 0.04
 
 
 def period_s(control: str) -> float:

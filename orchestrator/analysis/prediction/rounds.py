@@ -19,7 +19,7 @@ from longhaul.orchestrator.analysis.prediction.completion import Completion, ext
 from longhaul.orchestrator.analysis.prediction.horizons import epochs_needed, guess, period_s
 from longhaul.orchestrator.analysis.prediction.observation import OTHER, STREAM, Observation
 from longhaul.orchestrator.analysis.prediction.question import Question
-from longhaul.orchestrator.analysis.prediction.steady import FILLED_EPOCHS, LEAST_EPOCHS, Steady, find_steady
+from longhaul.orchestrator.analysis.prediction.steady import FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE, Steady, find_steady
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.cost import guest_estimate_s
 from longhaul.orchestrator.plan.run import Run
@@ -34,7 +34,7 @@ Step = Generator[Experiment, Sequence[Observation], "Outcome"]
 SEEDS, WHOLE_SEEDS = 3, 4
 WANTED = 0.05
 # More runs are not worth it where they could not make the interval this much smaller, or take more than this share of the transfer's time.
-_WORTH, _MOST_SHARE = 0.7, 0.25
+_WORTH, _MOST_SHARE = 0.7, 0.08
 _MOST_ROUNDS = 6
 # Processor seconds for the runs of one round of a candidate, on the machine of plan/cost.py.
 BUDGET_S = 150.0
@@ -42,7 +42,7 @@ _MOST_FACTOR, _LEAST_FACTOR, _UNKNOWN_FACTOR, _TREND_FACTOR = 4.0, 1.4, 2.5, 2.0
 # A transfer that is not much longer than the runs would be is run as a whole.
 _WHOLE_SHARE = 0.6
 _WHOLE_SPARE = 1.3
-_HARM_BUDGET_S = 25.0
+_HARM_BUDGET_S = 15.0
 _BY_CHANCE = ("loss", "reverse_loss", "burst", "jitter", "reorder", "corrupt")
 _LEAST_SAMPLE_US, _MOST_SAMPLE_US = 2_000, 20_000
 
@@ -204,7 +204,7 @@ def _longer_s(
     in_a_run = sum(one.epochs_after(0.0) for one in observed) / streams / len(observed)
     factor = _UNKNOWN_FACTOR
     if steady.filled and not steady.trend and steady.epochs:
-        needed = LEAST_EPOCHS + 2 if _random(path) else FILLED_EPOCHS * streams
+        needed = FILLED_EPOCHS_BY_CHANCE if _random(path) else FILLED_EPOCHS * streams
         factor = 1.2 * needed / steady.epochs
     elif in_a_run >= 1:
         factor = epochs_needed(streams, len(observed)) / in_a_run

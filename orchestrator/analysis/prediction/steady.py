@@ -1,11 +1,10 @@
 """The steady state of a transfer, from several runs that differ in their seed: where it begins, its rate, and how its rate varies.
 
 It begins where MSER-5 (White 1997) puts the end of the transient of the mean over the runs, and no earlier than the end of the first loss
-epoch of every stream; where the line is not filled, no earlier than the fourth, after which a window no longer depends on where slow start
+epoch of every stream of a loss-based control; where the line is not filled, no earlier than the fourth, after which a window no longer depends on where slow start
 left it. From there the rate is judged in a few batches, each as long as possible. There is a steady state if
 
-- the line is filled in every batch, also behind two losses of each stream, or more than 20 in all where the path loses by chance: no
-  transfer can be faster, and its losses do not make it slower;
+- the line is filled in every batch, also behind two losses of each stream, or ten in all where the path loses by chance: no transfer can be faster, and its losses do not make it slower;
 - or there have been more than 20 loss epochs, and at least four of each stream in each run;
 - or the congestion control is not loss-based: what it does follows from its own cycle and the path;
 
@@ -25,7 +24,7 @@ from longhaul.orchestrator.analysis.prediction.observation import Observation
 from longhaul.orchestrator.analysis.series import Floats
 
 LEAST_EPOCHS, LEAST_EPOCHS_A_STREAM = 20, 4
-SETTLING_EPOCHS, FILLED_EPOCHS = 4, 2
+SETTLING_EPOCHS, FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE = 4, 2, 10
 # A line with this share of its payload rate in every batch is filled; batches cut packets and round trips.
 _FILLED = 0.985
 # Batches of each run, if there are enough loss epochs for them. Few long ones are nearly independent, many short ones are not.
@@ -70,7 +69,7 @@ class Steady:
 def find_steady(runs: Sequence[Observation], *, loss_based: bool, random_losses: bool, period_s: float = 0.0) -> Steady:
     """The steady state of runs of one length; a congestion control with a cycle gives its period."""
     length_s = min(one.length_s for one in runs)
-    begin_s, settled = _transient_s(runs, length_s)
+    begin_s, settled = _transient_s(runs, length_s, loss_based=loss_based)
     if loss_based and not _fills(runs, begin_s, length_s):
         settling_s = _settling_s(runs, length_s)
         settled = settled and settling_s < _MOST_TRANSIENT * length_s
@@ -148,7 +147,9 @@ def _why_not(
         return f"the rate still {'rises' if trend > 0 else 'falls'}, by {abs(trend):.0%} in the runs"
     if periods < 0.99:
         return "the runs are shorter than a cycle of the congestion control"
-    if not loss_based or (filled and (epochs > LEAST_EPOCHS or (not random_losses and together >= FILLED_EPOCHS))):
+    if not loss_based or (
+        filled and (epochs >= FILLED_EPOCHS_BY_CHANCE or (not random_losses and together >= FILLED_EPOCHS))
+    ):
         return ""
     if epochs <= LEAST_EPOCHS or a_stream < LEAST_EPOCHS_A_STREAM:
         return f"{epochs} loss epochs are too few"
@@ -159,13 +160,15 @@ def _batches(each_s: float, least_s: float) -> int:
     return max(_LEAST_BATCHES, min(_MOST_BATCHES, int(each_s / least_s))) if least_s else _MOST_BATCHES
 
 
-def _transient_s(runs: Sequence[Observation], length_s: float) -> tuple[float, bool]:
+def _transient_s(runs: Sequence[Observation], length_s: float, *, loss_based: bool) -> tuple[float, bool]:
     """The end of the transient, and whether it ended well before the end of the runs."""
     width_s = max(2 * runs[0].rtt_s, length_s / 400)
     edges_s = np.arange(0.0, length_s + 1e-9, width_s)
     mean = np.mean([np.diff(np.interp(edges_s, one.t_s, one.total)) for one in runs], axis=0)
     mser_s = _mser(mean) * width_s
     first_s = max((float(one[0]) for run in runs for one in run.epochs_s if len(one)), default=0.0)
+    if not loss_based:
+        first_s = 0.0
     # The recovery of the first loss and the round trips after it still belong to the start.
     ended_s = max(mser_s, first_s + 4 * runs[0].rtt_s, 10 * runs[0].rtt_s)
     most_s = _MOST_TRANSIENT * length_s
