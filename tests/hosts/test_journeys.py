@@ -133,6 +133,21 @@ def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None
     assert 0.5 < found["rate_bps"] / 20e6 < 1.1
     assert 39_000 < found["least_rtt_us"] < 60_000
     assert (found["largest_bytes"], found["ecn_kept"], found["capped"]) == (1500, True, False)
+    (tmp_path / "measured.json").write_text(json.dumps(found))
+    asked = ["--size", "100MB", "--path", str(tmp_path / "measured.json"), "--cc", "cubic", "--streams", "2"]
+    with locked(QUIET):
+        done = subprocess.run(
+            [LONGHAUL, "predict", *asked, "--verify", "alpha,beta", "--json"],
+            env=runner.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    sample = json.loads(done.stdout)["sample"]
+    measured(f"a predicted sample: {sample['predicted_s']:.2f} s, on the path {sample['measured_s'] or 0:.2f} s")
+    assert sample["measured_s"] is not None
+    assert abs(sample["off"]) < 0.5
     rows = {row["measure"]: row for row in hosts("twin", str(tmp_path / "twin.yaml"), found["run"])["rows"]}
     measured(f"its twin: goodput off by {rows['goodput']['off']:+.1%}")
     assert abs(rows["goodput"]["off"]) < 0.5

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,6 +47,13 @@ class PredictOptions:
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FILE", help="Write the experiment of the fastest candidate.")
     ] = None
+    verify: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM,TO",
+            help="Run a short transfer of the fastest candidate between these real hosts, and compare its time.",
+        ),
+    ] = None
     as_json: JsonOption = False
 
 
@@ -65,20 +73,57 @@ def predict(options: PredictOptions) -> int:
         within = parse_share(options.within)
     except ValueError as error:
         raise PlanError("reading --within", options.within, str(error), "write it as in 5 %") from None
+    hosts = _pair(options.verify)
     found = predictions.predict(
         options.size, options.path, streams=options.streams, cc=options.cc, within=within, jobs=options.jobs,
         watcher=partial(shown_progress, "predict", quiet=options.as_json),
     )  # fmt: skip
     best = found.best
+    sample = None
+    if hosts is not None and best is not None:
+        sample = predictions.verify(
+            found, hosts, jobs=options.jobs, watcher=partial(shown_progress, "predict", quiet=options.as_json)
+        )
     if options.write is not None and best is not None:
         remark = f"The start-up and the steady state of {best['streams']} streams of {best['cc']}, written by `longhaul predict`."
         write_whole(options.write, document_text(best["experiment"], [remark]))
     if options.as_json:
-        print(json.dumps(found.document))
+        print(json.dumps({**found.document, **({} if sample is None else {"sample": sample})}))
     else:
         _print(found)
+        if sample is not None:
+            _print_sample(sample)
         print_written(options.write if best is not None else None)
     return EXIT_DONE if best is not None else EXIT_FAILED
+
+
+def _pair(text: str | None) -> tuple[str, str] | None:
+    from longhaul.orchestrator.system.errors import PlanError
+
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise PlanError("reading --verify", text, "it does not name two hosts", "write it as in alpha,beta")
+    return names[0], names[1]
+
+
+def _print_sample(sample: Mapping[str, Any]) -> None:
+    from longhaul.orchestrator.system.units import format_size
+    from longhaul.results.prediction import long_time
+
+    what = f"a sample of {format_size(sample['size_bytes'])} from {sample['hosts'][0]} to {sample['hosts'][1]}"
+    predicted = (
+        f"predicted {long_time(sample['predicted_s'])} ({long_time(sample['low_s'])} to {long_time(sample['high_s'])})"
+    )
+    if sample["measured_s"] is None:
+        print(
+            f"{what}: {predicted}, and only {format_size(sample['measured_bytes'])} arrived within the run {sample['run']}"
+        )
+    else:
+        print(
+            f"{what}: {predicted}, measured {long_time(sample['measured_s'])}, {sample['off']:+.1%}; run {sample['run']}"
+        )
 
 
 def _print(found: Prediction) -> None:

@@ -77,9 +77,7 @@ def transfer_experiment(
     question: Question, candidate: Candidate, length_s: float, seeds: int, *, first_seed: int = 1, beside: bool = False
 ) -> Experiment:
     """The experiment of a round: streams without a size, so that the start-up and the steady state are those of any size."""
-    flows: list[Written] = [{"name": STREAM, "cc": candidate.control}]
-    if candidate.streams > 1:
-        flows[0]["count"] = candidate.streams
+    flows = _streams(candidate)
     if beside:
         flows.append({"name": OTHER, "cc": "cubic"})
     written: Written = {
@@ -87,12 +85,34 @@ def transfer_experiment(
         "about": "A round of a prediction: the start-up and the steady state of a transfer.",
         "path": dict(question.path),
         "flows": flows,
-        "duration": format_duration(math.ceil(length_s * 10) * 100_000),
+        "duration": _duration(length_s),
         "repeats": seeds,
         "seed": first_seed,
         "sample": _sample(question.path),
     }
     return parse_experiment(written, "predict")
+
+
+def real_experiment(question: Question, candidate: Candidate, length_s: float) -> Experiment:
+    """The same streams on a real path, whose losses and queue are its own."""
+    kept = ("bandwidth", "rtt", "one_way", "mtu")
+    written: Written = {
+        "experiment": "predict-sample",
+        "about": "A sample of a predicted transfer, on the real path.",
+        "path": {name: value for name, value in question.path.items() if name in kept},
+        "flows": _streams(candidate),
+        "duration": _duration(length_s),
+    }
+    return parse_experiment(written, "predict-sample")
+
+
+def _streams(candidate: Candidate) -> list[Written]:
+    count = {"count": candidate.streams} if candidate.streams > 1 else {}
+    return [{"name": STREAM, "cc": candidate.control, **count}]
+
+
+def _duration(length_s: float) -> str:
+    return format_duration(math.ceil(length_s * 10) * 100_000)
 
 
 def _random(path: Mapping[str, Any]) -> bool:

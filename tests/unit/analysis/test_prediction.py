@@ -23,7 +23,7 @@ _LINE = 5e6
 
 
 def _observed(
-    rate: Any, length_s: float, epochs_s: Sequence[float] = (), *, line: float = 0.5 * _LINE, other: float = 0.0
+    rate: Any, length_s: float, epochs_s: Any = (), *, line: float = 0.5 * _LINE, other: float = 0.0
 ) -> Observation:
     """A run whose transfer has this rate, bytes a second, at each time."""
     t_s = np.arange(0, length_s + _STEP_S / 2, _STEP_S)

@@ -137,7 +137,8 @@ function Answer({ found, may }: { found: Prediction; may: boolean }) {
     <div className={styles.answer}>
       <Table label="Prediction" columns={COLUMNS} rows={found.rows} rowKey={(row) => `${row.cc} ${row.streams}`} />
       <p className={styles.lead}>
-        {size(found.size_bytes)} take at least {wait(found.least_s)}, at the line's payload rate of {rate(found.payload_bps)}.
+        {size(found.size_bytes)} take at least {wait(found.least_s)}, at the line's payload rate of{" "}
+        {rate(found.payload_bps)}.
       </p>
       {found.faults.map((one) => (
         <p key={`${one.cc} ${one.streams}`}>
