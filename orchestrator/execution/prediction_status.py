@@ -1,7 +1,7 @@
 """The status of a prediction in a lab: which of its runs are kept, what they show so far, and the next ones to submit.
 
-The question is the key. Its rounds follow from it and from what the runs of earlier rounds show, so nothing but runs is stored: whoever asks
-the same question sees the same answer, and kept runs are not run again.
+The question is the key. Its rounds follow from it and from what the runs of earlier rounds show, so nothing but runs is stored: every caller
+with the same question sees the same answer, and kept runs are not run again.
 """
 
 from __future__ import annotations
