@@ -339,7 +339,7 @@ module-matrix: setup kernels-all #- try every congestion control on every kernel
 	@$(PYTHON) -m tests.bench.module_matrix
 
 bench-predict: setup #- predictions of 100 drawn transfers, each compared with the whole transfer (BENCH=--help for its options)
-	@$(PYTHON) -m tests.bench.predictions $(BENCH)
+	@$(PYTHON) -m tests.bench.predictions.coverage $(BENCH)
 
 trust: setup ## compare virtual time with Mininet's real time, and write docs/trust.md (TRUST=--help for its options)
 	@$(PYTHON) -m tests.bench.trust $(TRUST)

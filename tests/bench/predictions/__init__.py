@@ -1,0 +1,1 @@
+"""Predictions of transfers, compared with whole transfers."""
