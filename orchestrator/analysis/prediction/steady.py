@@ -4,7 +4,7 @@ It begins where MSER-5 (White 1997) puts the end of the transient of the mean ov
 epoch of every stream of a loss-based control; where the line is not filled, no earlier than the fourth, after which a window no longer depends on where slow start
 left it. From there the rate is judged in a few batches, each as long as possible. There is a steady state if
 
-- the line is filled in every batch, also behind two losses of each stream, or ten in all where the path loses by chance: no transfer can be faster, and its losses do not make it slower;
+- the line is filled in every batch, also behind two losses of each stream, or more than 20 in all where the path loses by chance: no transfer can be faster, and its losses do not make it slower;
 - or there have been more than 20 loss epochs, and at least four of each stream in each run;
 - or the congestion control is not loss-based: what it does follows from its own cycle and the path;
 
@@ -24,7 +24,7 @@ from longhaul.orchestrator.analysis.prediction.observation import Observation
 from longhaul.orchestrator.analysis.series import Floats
 
 LEAST_EPOCHS, LEAST_EPOCHS_A_STREAM = 20, 4
-SETTLING_EPOCHS, FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE = 4, 2, 10
+SETTLING_EPOCHS, FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE = 4, 2, 21
 # A line with this share of its payload rate in every batch is filled; batches cut packets and round trips.
 _FILLED = 0.985
 # Batches of each run, if there are enough loss epochs for them. Few long ones are nearly independent, many short ones are not.
