@@ -25,12 +25,13 @@ from longhaul.cli.main import COMMANDS, app
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.live.metrics import RUN_METRICS, SERVICE_METRICS
 from longhaul.orchestrator.preview.topology_picture import as_svg, as_text, picture_of
-from longhaul.orchestrator.spec import model, path_model
+from longhaul.orchestrator.spec import model
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.field_reference import PARTS, default_of, meaning_of
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
+from longhaul.orchestrator.spec.sections import path_model
 from longhaul.orchestrator.spec.topology import build_graph
 from longhaul.orchestrator.system import settings
 from longhaul.topologies import CATALOG

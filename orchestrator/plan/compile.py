@@ -63,12 +63,12 @@ from longhaul.orchestrator.plan.traffic.requests import fields_of_requests, refu
 from longhaul.orchestrator.plan.traffic.streams import fields_of_stream
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
 from longhaul.orchestrator.spec.fields import ACCURATE, SINGLE
-from longhaul.orchestrator.spec.flow_parts import dscp_number
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.load import at_point
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.model import Flow as WrittenFlow
+from longhaul.orchestrator.spec.sections.flow_parts import dscp_number
 from longhaul.orchestrator.spec.socket_options import option_text
 from longhaul.orchestrator.spec.sweep import count_points, expand, point_texts
 from longhaul.orchestrator.spec.user_code.user_modules import entries_of

@@ -36,9 +36,9 @@ from longhaul.orchestrator.plan.run import Option
 from longhaul.orchestrator.plan.schedule import Moment
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.path_model import Link, LinkNumbers
-from longhaul.orchestrator.spec.queue_parameters import DualPI2
 from longhaul.orchestrator.spec.recordings import FIELDS
+from longhaul.orchestrator.spec.sections.path_model import Link, LinkNumbers
+from longhaul.orchestrator.spec.sections.queue_parameters import DualPI2
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import (
     parse_duration,

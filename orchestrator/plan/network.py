@@ -15,7 +15,7 @@ from longhaul.orchestrator.plan.qdisc_layout import Layout, changed_qdiscs
 from longhaul.orchestrator.plan.qdiscs import ect1_mark
 from longhaul.orchestrator.plan.run import DeviceChange, End, Neighbour, Qdisc, Route, Wire
 from longhaul.orchestrator.spec.graph import Lane
-from longhaul.orchestrator.spec.path_model import Path as WrittenPath
+from longhaul.orchestrator.spec.sections.path_model import Path as WrittenPath
 from longhaul.orchestrator.system.errors import PlanError
 
 _LONGEST_DEVICE = 15

@@ -19,8 +19,8 @@ from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.recorded_links.formats import COLUMNS, LOSSES, TABLE, format_of
 from longhaul.orchestrator.spec.fields import DRAWN
 from longhaul.orchestrator.spec.graph import Lane
-from longhaul.orchestrator.spec.path_model import LinkNumbers, Recording
 from longhaul.orchestrator.spec.recordings import recording_file
+from longhaul.orchestrator.spec.sections.path_model import LinkNumbers, Recording
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.files import whole, write_whole
 from longhaul.orchestrator.system.settings import load_settings

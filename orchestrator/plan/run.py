@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longhaul.orchestrator.plan.meaning import Group, Meaning, Phase, Programs, Requests, Script
+from longhaul.orchestrator.plan.placed.host import PlacedHost
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.placed.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
@@ -237,17 +238,6 @@ class TraceOptions:
     tick_us: int
     departures: bool = field(default=False, metadata=SELDOM)
     decisions: bool = field(default=False, metadata=SELDOM)
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedHost:
-    """A real host: address and device of its test traffic, the rate limit of all of it in frames, and the queue of its device, if it sends."""
-
-    node: str
-    address: str
-    device: str
-    rate_bps: int
-    link: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from longhaul.orchestrator.plan.run import Flow, FlowChange, ModuleChange
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params, pacing_bps
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.path_model import LinkNumbers, PathNumbers
 from longhaul.orchestrator.spec.schedule_rules import changes_in_order, steps_by_change
+from longhaul.orchestrator.spec.sections.path_model import LinkNumbers, PathNumbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from longhaul.orchestrator.plan.run import (
 from longhaul.orchestrator.preview.flow_text import control_text, requests_text
 from longhaul.orchestrator.preview.topology_picture import as_text, picture_of
 from longhaul.orchestrator.spec.congestion_controls import USER_SUPPLIED
-from longhaul.orchestrator.spec.flow_parts import dscp_text
+from longhaul.orchestrator.spec.sections.flow_parts import dscp_text
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size
 

@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from longhaul.orchestrator.spec import flow_parts, model, path_model, queue_parameters
+from longhaul.orchestrator.spec import model
+from longhaul.orchestrator.spec.sections import flow_parts, path_model, queue_parameters
 
 
 def _part(field: FieldInfo) -> type[queue_parameters.Part] | None:

@@ -20,12 +20,12 @@ from pydantic_core import ErrorDetails
 
 from longhaul.orchestrator.modules.content import is_reference
 from longhaul.orchestrator.spec.fields import REFUSED
-from longhaul.orchestrator.spec.flow_parts import with_whole_folder
 from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.recordings import IMPORTED, is_imported, recordings_of, with_whole_files
 from longhaul.orchestrator.spec.rules import breaches
 from longhaul.orchestrator.spec.schedule_rules import schedule_breaches
+from longhaul.orchestrator.spec.sections.flow_parts import with_whole_folder
 from longhaul.orchestrator.spec.sweep import (
     MOST_POINTS,
     Point,

@@ -352,32 +352,17 @@ _ROWS = (
         "mean completion_s of the flows with a size (objects of web flows are not timed), null until all of them are complete",
         phased=False,
     ),
-    Measure(
-        "fct_p50",
-        "run",
-        "seconds",
-        LESS,
-        "fct_p50",
-        "median completion_s of the flows with a size, null until all of them are complete",
-        phased=False,
-    ),
-    Measure(
-        "fct_p95",
-        "run",
-        "seconds",
-        LESS,
-        "fct_p95",
-        "95th percentile of completion_s of the flows with a size, null until all of them are complete",
-        phased=False,
-    ),
-    Measure(
-        "fct_p99",
-        "run",
-        "seconds",
-        LESS,
-        "fct_p99",
-        "99th percentile of completion_s of the flows with a size, null until all of them are complete",
-        phased=False,
+    *(
+        Measure(
+            f"fct_{key}",
+            "run",
+            "seconds",
+            LESS,
+            f"fct_{key}",
+            f"{words} completion_s of the flows with a size, null until all of them are complete",
+            phased=False,
+        )
+        for key, words in (("p50", "median"), ("p95", "95th percentile of"), ("p99", "99th percentile of"))
     ),
     Measure(
         "fct_max",

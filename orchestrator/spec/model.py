@@ -42,11 +42,11 @@ from longhaul.orchestrator.spec.fields import (
     WindowSize,
     one_of,
 )
-from longhaul.orchestrator.spec.flow_parts import Command, Dscp, Requests, SocketOption
 from longhaul.orchestrator.spec.kernel_versions import KernelName
-from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path, PathNumbers
 from longhaul.orchestrator.spec.presets import ERAS, PRESETS
-from longhaul.orchestrator.spec.queue_parameters import Part
+from longhaul.orchestrator.spec.sections.flow_parts import Command, Dscp, Requests, SocketOption
+from longhaul.orchestrator.spec.sections.path_model import Link, LinkNumbers, Path, PathNumbers
+from longhaul.orchestrator.spec.sections.queue_parameters import Part
 
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")

@@ -9,7 +9,7 @@ from typing import Any
 
 from longhaul.orchestrator.spec.fields import SINGLE
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.path_model import Link, Path, Recording
+from longhaul.orchestrator.spec.sections.path_model import Link, Path, Recording
 from longhaul.orchestrator.spec.yaml_text import Location
 
 FIELDS = ("recording", "reverse_recording")

@@ -16,9 +16,9 @@ from longhaul.orchestrator.spec.iperf3 import MOST_FLOWS as MOST_IPERF3_FLOWS
 from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_L4S
 from longhaul.orchestrator.spec.measures import MEASURES, OF_TOTALS, known_measure
 from longhaul.orchestrator.spec.model import TRAFFIC, Expected, Experiment, Flow
-from longhaul.orchestrator.spec.path_model import Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.spec.recordings import recording_breaches
+from longhaul.orchestrator.spec.sections.path_model import Link, LinkNumbers, Path
 from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.spec.topology import own_topology, parameter_problems
 from longhaul.orchestrator.spec.traffic.refusals import (

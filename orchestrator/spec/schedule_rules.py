@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
 from longhaul.orchestrator.spec.model import Change, Experiment, Flow, FlowSettings
-from longhaul.orchestrator.spec.path_model import LinkNumbers
 from longhaul.orchestrator.spec.rules import MOST_FLOWS, Breach, parameter_breaches, path_breaches
+from longhaul.orchestrator.spec.sections.path_model import LinkNumbers
 from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.units import parse_duration

@@ -31,7 +31,7 @@ from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS, FURTHER_KERNELS, KERNELS, ORDINARY_KERNELS
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import AGGREGATES as WRITTEN_AGGREGATES
-from longhaul.orchestrator.spec.path_model import QUEUES
+from longhaul.orchestrator.spec.sections.path_model import QUEUES
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace import captures

@@ -164,7 +164,9 @@ def wait_until(there: Callable[[], bool], what: str, longest_s: float = _PATIENC
 def refused_as_busy(document: Mapping[str, Any]) -> bool:
     """Whether a run was refused because a host was busy before it, or did not keep up."""
     errors = [run["error"] for run in document.get("runs", []) if "error" in run]
-    return any(words in error["what"] for error in errors for words in ("host kept up: ", "its processors are busy for "))
+    return any(
+        words in error["what"] for error in errors for words in ("host kept up: ", "its processors are busy for ")
+    )
 
 
 def only_run(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from longhaul.orchestrator.plan.run import Run
-from longhaul.orchestrator.spec.flow_parts import dscp_text
+from longhaul.orchestrator.spec.sections.flow_parts import dscp_text
 
 # Name, whether it holds, the found value.
 Verdict = tuple[str, bool, str]

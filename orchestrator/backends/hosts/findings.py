@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.backends.hosts.clocks import Reading
-from longhaul.orchestrator.plan.run import PlacedHost, Run
+from longhaul.orchestrator.plan.placed.host import PlacedHost
+from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.host_policy import Policy
 from longhaul.orchestrator.system.units import format_duration, format_rate
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from longhaul.orchestrator.plan.run import Flow, MiddleBox, PlacedHost, Run
+from longhaul.orchestrator.plan.placed.host import PlacedHost
+from longhaul.orchestrator.plan.run import Flow, MiddleBox, Run
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.host_policy import Policy, yielding
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.hosts.authorization import not_allowed
+from longhaul.orchestrator.plan.placed.host import PlacedHost
 from longhaul.orchestrator.plan.placement import Placement, host_options
 from longhaul.orchestrator.plan.qdiscs import DCF
 from longhaul.orchestrator.plan.run import (
@@ -24,7 +25,6 @@ from longhaul.orchestrator.plan.run import (
     MiddleBox,
     ModuleChange,
     Node,
-    PlacedHost,
     Qdisc,
     Run,
 )

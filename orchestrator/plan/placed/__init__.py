@@ -1,1 +1,1 @@
-"""Parts of a run that stand on one of its devices: tables of recorded links, and policers."""
+"""Parts of a run at their places: real hosts, tables of recorded links, policers."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from longhaul.orchestrator.plan.run import Option, Qdisc, Run
 from longhaul.orchestrator.spec.model import Experiment
-from longhaul.orchestrator.spec.queue_parameters import ACK_FILTERS, CELLS, DIFFSERVS, ISOLATIONS, Cake
+from longhaul.orchestrator.spec.sections.queue_parameters import ACK_FILTERS, CELLS, DIFFSERVS, ISOLATIONS, Cake
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_rate, parse_duration, parse_rate
 

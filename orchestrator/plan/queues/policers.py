@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.qdiscs import LINK, RATE
 from longhaul.orchestrator.plan.run import Flow, Option, Qdisc, Run
-from longhaul.orchestrator.spec.path_model import Police
+from longhaul.orchestrator.spec.sections.path_model import Police
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_rate, format_size, parse_rate, parse_size
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longhaul.orchestrator.plan.qdiscs import Bucket
-from longhaul.orchestrator.spec.queue_parameters import Shaper
+from longhaul.orchestrator.spec.sections.queue_parameters import Shaper
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_rate, parse_rate, parse_size
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from longhaul.orchestrator.plan.qdiscs import GAIN_STEPS, RED_AVERAGE_PACKET_BYTES, RED_PROBABILITY
 from longhaul.orchestrator.plan.run import Option, Qdisc
-from longhaul.orchestrator.spec.queue_parameters import CELLS, DIFFSERVS, ISOLATIONS
+from longhaul.orchestrator.spec.sections.queue_parameters import CELLS, DIFFSERVS, ISOLATIONS
 
 
 def tc_command(dev: str, qdisc: Qdisc) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, pacing_bps
-from longhaul.orchestrator.spec.flow_parts import Requests, SocketOption
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.model import Experiment, Flow
+from longhaul.orchestrator.spec.sections.flow_parts import Requests, SocketOption
 from longhaul.orchestrator.spec.socket_options import option_number
 from longhaul.orchestrator.system.units import parse_size
 

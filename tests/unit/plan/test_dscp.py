@@ -8,7 +8,7 @@ import pytest
 
 from longhaul.orchestrator.plan.compile import Run, compile_plan
 from longhaul.orchestrator.preview.describe import describe_run
-from longhaul.orchestrator.spec.flow_parts import DSCPS, dscp_text
+from longhaul.orchestrator.spec.sections.flow_parts import DSCPS, dscp_text
 from longhaul.orchestrator.system.errors import SpecError
 from tests.support.guests import experiment
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from longhaul.orchestrator.spec.fields import Duration, Period, Size, Switch, one_of, refuse
-from longhaul.orchestrator.spec.queue_parameters import Part
+from longhaul.orchestrator.spec.sections.queue_parameters import Part
 
 _LONGEST_WORD = 4096
 ENDS = ("server", "client")

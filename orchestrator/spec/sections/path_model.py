@@ -22,7 +22,7 @@ from longhaul.orchestrator.spec.fields import (
     Switch,
     one_of,
 )
-from longhaul.orchestrator.spec.queue_parameters import Cake, DualPI2, Part, Shaper
+from longhaul.orchestrator.spec.sections.queue_parameters import Cake, DualPI2, Part, Shaper
 
 QUEUES = (
     "droptail",
