@@ -115,9 +115,9 @@ def policing_notes(run: Run) -> Iterator[str]:
             yield f"the policer of {policer.name} lets {format_rate(bucket.rate_bps)} pass, and the slowest link of its flows has {format_rate(min(ahead))}: it drops bursts alone"
         elif tcp := [flow for flow in run.flows if flow.kind != "udp" and policer.dev in flow.forward]:
             packets = bucket.burst_bytes // run.meaning.frame_bytes
-            flows = f"flow {tcp[0].name}" if len(tcp) == 1 else f"{len(tcp)} flows"
+            flows = f"flow {tcp[0].name} loses" if len(tcp) == 1 else f"{len(tcp)} flows lose"
             yield (
-                f"the policer of {policer.name} has no queue: once its {format_size(bucket.burst_bytes)} ({packets} packets) are used up, {flows} loses what exceeds "
+                f"the policer of {policer.name} has no queue: once its {format_size(bucket.burst_bytes)} ({packets} packets) are used up, {flows} what exceeds "
                 f"{format_rate(bucket.rate_bps)}, after slow start most of a window at once (Flach et al. 2016); a larger burst, or pacing below the rate, loses less"
             )
 
