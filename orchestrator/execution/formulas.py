@@ -66,7 +66,7 @@ SAME_FORMULAS = dict.fromkeys(
         "b0b4f4b99bc5",
         "5bb6d90e854c",
     ),
-    "d61226c5e90d",
+    "cf5887270dbc",
 )
 
 

@@ -22,6 +22,12 @@ SAME_PROGRAMS: dict[str, str] = {
     "976f81ac680944619f0cfa3a78444ead37945c703da1ea5002e5ef7ed3de74b6": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     "cb2cd4ec8fb4ab1bd47acfe864a87a8dbe3ef659f0f1974ac19f028a5f1b523d": "055506051f645e79de7a0c88e4190757ac8e79849eec17f103dd0d4447f74008",
     "9579f72245e3aa78051c1d5ec62f49b4bbd834cefc0952e1d67972af75c6e120": "b7f92cfc403129951bed49ecb725eb7c874c95e036ab087e0a49527cb1845edb",
+    # The agent with streams, requests and classes of packets, its probe and its lh_link with policers and shapers, of 6.12 and 6.1.
+    "f9594565096d8139b6216b34807d40012ff5bf3f1f98c64a2822f5c9f446111b": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    "0f0b865d4498fcc3ad658e914e2a90d1663d65085a914df33123a0b77291e641": "b40f78cb6ab32290effe185558ce3ddbd6e8619f215bbf8e8cc4ace1f124cece",
+    "ced7cc53cc96c69cd0ea414b7654145073244d25514a14d3b79a69da7c8650be": "055506051f645e79de7a0c88e4190757ac8e79849eec17f103dd0d4447f74008",
+    "426808a1376cc4ccbe04e9b52a61115905f4ba1e8cb431372f9206cf43ad3223": "44cfdbed6fd3d232b204b6af6d391228636b38f05a395426d6642e01f2aec8c8",
+    "5d0020de1f68af06761ba60a88723d59d3cc9893c5a7d46c731c33e8510bd22d": "b7f92cfc403129951bed49ecb725eb7c874c95e036ab087e0a49527cb1845edb",
     # The agent whose guard removes a folder also when its guest ends beside its caller.
     "2436e044e2bb7a6bda6424110a8b1cf5261630c1927a1a9681bde94192141002": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The kernel 6.12 whose programs enter it faster. A program that polls the clock or fills its guest's memory may see other moments.
