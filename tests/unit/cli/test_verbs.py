@@ -22,6 +22,7 @@ def test_every_file_of_a_verb_is_a_command() -> None:
         "machine/capabilities",
         "machine/deploy",
         "machine/kernels_of_service",
+        "machine/recording_texts",
         "machine/system_packages",
     }
     files = {
