@@ -23,7 +23,7 @@ from longhaul.api.schemas.bulk import MOST_NAMED, MOST_RUNS, BulkAction, BulkRes
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.system.errors import LonghaulError, OverLimit
 
-router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=Reading, tags=["runs"])
 
 
 def _rerun(key: str, lab: Lab, caller: Caller) -> None:
@@ -39,7 +39,7 @@ _ACTIONS: dict[str, tuple[str, Callable[[str, Lab, Caller], Any]]] = {
 }
 
 
-@router.post("/bulk", summary="Act on all runs that match", operation_id="act_on_runs")
+@router.post("/run-actions", summary="Act on all runs that match", operation_id="act_on_runs")
 def act(
     asked: BulkAction,
     lab: TheLab,

@@ -21,7 +21,7 @@ from longhaul.api.lab import Lab
 from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.system.errors import PlanError
 
-router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
+router = APIRouter(route_class=Reading, tags=["runs"])
 
 # What a column of the page is in the table; `point.FIELD` is the field.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -44,7 +44,7 @@ _BATCH = 500
 
 
 @router.get(
-    "/table",
+    "/run-table",
     summary="Download the list of runs",
     operation_id="download_runs",
     response_class=StreamingResponse,

@@ -197,7 +197,7 @@ class Client(UserCode, Recordings):
             at = datetime.fromisoformat(newest.items[0].created_at) + timedelta(milliseconds=1)
             body["until"] = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         while newest.items:
-            answer = self._post(BulkResult, "/runs/bulk", params=asked, json=body)
+            answer = self._post(BulkResult, "/run-actions", params=asked, json=body)
             done += answer.done
             refused += answer.refused
             if answer.next is None:

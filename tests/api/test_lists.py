@@ -164,7 +164,7 @@ def test_only_its_owner_deletes_a_run_and_not_while_it_is_pinned_or_in_a_baselin
 
 def test_the_list_is_a_table_to_download(service: Service) -> None:
     with service.client("read") as client:
-        answer = client.get(f"{ROOT}/runs/table", params={"sort": "-goodput", "text": "quick", "status": "done"})
+        answer = client.get(f"{ROOT}/run-table", params={"sort": "-goodput", "text": "quick", "status": "done"})
         assert answer.headers["content-type"].startswith("text/csv")
         lines = list(csv.DictReader(io.StringIO(answer.text)))
         rows = _found(service, "runs", sort="-goodput", text="quick", status="done")
@@ -175,13 +175,13 @@ def test_the_list_is_a_table_to_download(service: Service) -> None:
             assert (line["seed"], line["rtt_us"], line["created_at"]) == (
                 str(row["seed"]), str(row["rtt_us"]), row["created_at"],
             )  # fmt: skip
-        few = client.get(f"{ROOT}/runs/table", params={"columns": "loss,goodput,point.path.rtt", "cc": "reno"}).text
+        few = client.get(f"{ROOT}/run-table", params={"columns": "loss,goodput,point.path.rtt", "cc": "reno"}).text
         assert few.partition("\n")[0] == "id,experiment,status,seed,goodput_bps,loss_ratio,created_at"
-        none = client.get(f"{ROOT}/runs/table", params={"columns": "loss", "owner": "unknown"}).text
+        none = client.get(f"{ROOT}/run-table", params={"columns": "loss", "owner": "unknown"}).text
         assert none == "id,experiment,status,seed,loss_ratio,created_at\n"
-        refused = client.get(f"{ROOT}/runs/table", params={"columns": "loss,beauty"})
+        refused = client.get(f"{ROOT}/run-table", params={"columns": "loss,beauty"})
         assert refused.status_code == 422 and "a column is one of cc, path, goodput" in refused.json()["detail"]
-        assert client.get(f"{ROOT}/runs/table", params={"sort": "beauty"}).status_code == 422
+        assert client.get(f"{ROOT}/run-table", params={"sort": "beauty"}).status_code == 422
 
 
 def test_the_first_digits_of_an_id_are_enough(service: Service) -> None:
@@ -201,7 +201,7 @@ def test_the_first_digits_of_an_id_are_enough(service: Service) -> None:
 
 
 def _act(client: Any, action: str, more: dict[str, Any] | None = None, **filters: Any) -> dict[str, Any]:
-    answer = client.post(f"{ROOT}/runs/bulk", params=filters, json={"action": action, **(more or {})})
+    answer = client.post(f"{ROOT}/run-actions", params=filters, json={"action": action, **(more or {})})
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -217,13 +217,13 @@ def test_all_runs_that_match_are_acted_on_with_the_rights_of_single_requests(
     (other,) = (href.rpartition("/")[2] for href in others["runs"])
     of_bulk: dict[str, Any] = {"experiment": "bulk"}
     with service.client("run") as owner, service.client("read") as reader, service.client() as admin:
-        assert reader.post(f"{ROOT}/runs/bulk", params=of_bulk, json={"action": "delete"}).status_code == 403
+        assert reader.post(f"{ROOT}/run-actions", params=of_bulk, json={"action": "delete"}).status_code == 403
         # A filter that finds nothing, and one that is not understood, change nothing.
         assert _act(owner, "delete", experiment="none") == {"done": 0, "refused": [], "next": None}
         assert (
-            owner.post(f"{ROOT}/runs/bulk", params={"status": "banana"}, json={"action": "delete"}).status_code == 422
+            owner.post(f"{ROOT}/run-actions", params={"status": "banana"}, json={"action": "delete"}).status_code == 422
         )
-        assert owner.post(f"{ROOT}/runs/bulk", json={"action": "paint"}).status_code == 422
+        assert owner.post(f"{ROOT}/run-actions", json={"action": "paint"}).status_code == 422
         pinned = _act(owner, "pin", {"without": [ids[0]]}, **of_bulk)
         assert pinned["done"] == 2
         assert [(one["status"], one["what"], one["count"], one["runs"]) for one in pinned["refused"]] == [

@@ -201,9 +201,9 @@ def _watch(client: Client, run: str, over: threading.Event) -> Iterator[LiveEven
 
 
 def _download(client: Client, run: str, folder: Path) -> None:
-    """Download the files that a local run writes into a folder, without the CSV tables, which have the same content."""
+    """Download the files that a local run writes into a folder, without those that the service makes from them."""
     for name in client.files(run):
-        if not name.endswith(".csv"):
+        if not name.endswith((".csv", ".flent.gz")):
             client.download(run, name, folder)
 
 

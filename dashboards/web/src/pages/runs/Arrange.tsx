@@ -73,7 +73,7 @@ function tableOf(view: View): string {
   for (const [name, value] of Object.entries(asked)) {
     for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one));
   }
-  return addressOf(`/api/v1/runs/table?${query}`);
+  return addressOf(`/api/v1/run-table?${query}`);
 }
 
 /** Columns that are no order. */

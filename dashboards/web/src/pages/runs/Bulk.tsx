@@ -93,7 +93,7 @@ export function Bulk({ what, picks, filter, rows, matching, change, again, onDon
       all: many,
       ask: (cursor) =>
         answered(
-          api.POST("/api/v1/runs/bulk", {
+          api.POST("/api/v1/run-actions", {
             params: { query },
             body: { action, until: picks.until || null, without: ids, cursor },
           }),
