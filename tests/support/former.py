@@ -167,6 +167,9 @@ def same(then: Any, now: Any, where: str = "") -> Iterator[str]:
         rows = {_about(row): row for row in now}
         for row in then:
             yield from same(row, rows.get(_about(row)), f"{where}{list(_about(row))}")
+    elif where.endswith("/files[1]") and isinstance(then, list) and isinstance(now, list):
+        if missing := [name for name in then if name not in now]:
+            yield f"{where}: {', '.join(missing)} is gone"
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for place, (one, other) in enumerate(zip(then, now, strict=True)):
             yield from same(one, other, f"{where}[{place}]")
@@ -203,7 +206,7 @@ def rows_of(url: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 # Columns that a migration derives from others.
-_DERIVED = {"identity", "measured"}
+_DERIVED = {"identity", "measured", "goodput_bps", "rtt_mean_ms", "loss_ratio"}
 
 
 def _rows(found: Any) -> list[tuple[Any, ...]]:
