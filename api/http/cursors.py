@@ -66,6 +66,10 @@ OrderQuery = Annotated[
         examples=["-goodput"],
     ),
 ]
+OfExperiment = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9a-f]{16}$", description="Only runs of this experiment.", examples=["5d41402abc4b2a76"]),
+]
 StatusQuery = Annotated[Status | None, Query(description="Only rows with this status.", examples=["done"])]
 _QUANTITY = r"^[0-9][0-9.eE+-]{0,15} ?[A-Za-zµ/]{1,8}$"
 
@@ -114,6 +118,8 @@ ExperimentFilter = Annotated[Filter, Depends(_of_all)]
 
 async def _of_runs(
     wanted: ExperimentFilter,
+    experiment: NameQuery = None,
+    status: StatusQuery = None,
     topology: Annotated[
         str | None,
         Query(max_length=128, pattern=TEXT, description="The name of the topology.", examples=["dumbbell"]),
@@ -128,6 +134,8 @@ async def _of_runs(
 ) -> Filter:
     return replace(
         wanted,
+        name=experiment,
+        status=status,
         topology=topology,
         bandwidth_bps=_quantity(parse_rate, bandwidth),
         rtt_us=_quantity(parse_duration, rtt),

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 
 from longhaul.api.auth import Runner
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.cursors import NameQuery, RunFilter, StatusQuery, moment, place_of, read_cursor
+from longhaul.api.http.cursors import OfExperiment, RunFilter, moment, place_of, read_cursor
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import ROOT
 from longhaul.api.lab import Lab
@@ -46,12 +46,7 @@ def act(
     caller: Runner,
     request: Request,
     wanted: RunFilter,
-    experiment: NameQuery = None,
-    experiment_id: Annotated[
-        str | None,
-        Query(pattern=r"^[0-9a-f]{16}$", description="Only runs of this experiment.", examples=["5d41402abc4b2a76"]),
-    ] = None,
-    status: StatusQuery = None,
+    experiment_id: OfExperiment = None,
 ) -> BulkResult:
     """Delete, pin, unpin or rerun all runs that match the filter, at most 100 with each request: repeat it with `next` as the `cursor`.
 
@@ -60,7 +55,6 @@ def act(
     until = moment(asked.until)
     if until is not None:
         wanted = replace(wanted, until=until if wanted.until is None else min(until, wanted.until))
-    wanted = replace(wanted, name=experiment, status=status)
     rows = lab.store.catalog.page(MOST_RUNS + 1, wanted, after=read_cursor(asked.cursor), experiment_id=experiment_id)
     operation, action = _ACTIONS[asked.action]
     done, refused = 0, dict[tuple[int, str, str], list[str]]()

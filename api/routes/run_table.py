@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -14,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.cursors import NameQuery, OrderQuery, RunFilter, StatusQuery
+from longhaul.api.http.cursors import OfExperiment, OrderQuery, RunFilter
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import takes_long
 from longhaul.api.lab import Lab
@@ -61,12 +60,7 @@ def table(
     caller: Reader,
     wanted: RunFilter,
     sort: OrderQuery = "newest",
-    experiment: NameQuery = None,
-    experiment_id: Annotated[
-        str | None,
-        Query(pattern=r"^[0-9a-f]{16}$", description="Only runs of this experiment.", examples=["5d41402abc4b2a76"]),
-    ] = None,
-    status: StatusQuery = None,
+    experiment_id: OfExperiment = None,
     columns: Annotated[
         str,
         Query(
@@ -81,9 +75,7 @@ def table(
 ) -> StreamingResponse:
     """All runs that match, as CSV in units of the columns' names; a value that a run does not have is empty."""
     names = _columns(columns)
-    ids = lab.store.catalog.ids_in_order(
-        replace(wanted, name=experiment, status=status), read_order(sort), experiment_id
-    )
+    ids = lab.store.catalog.ids_in_order(wanted, read_order(sort), experiment_id)
     lines = _lines(lab, ids, names)
     return StreamingResponse(
         lines, media_type="text/csv", headers={"Content-Disposition": 'attachment; filename="runs.csv"'}

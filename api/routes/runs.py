@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
@@ -17,12 +16,11 @@ from longhaul.api.auth import Reader, Runner, still_authorised
 from longhaul.api.dependencies import TheHub, TheLab
 from longhaul.api.http.cursors import (
     LimitQuery,
-    NameQuery,
+    OfExperiment,
     OrderQuery,
     PlaceQuery,
     RunFilter,
     SkipQuery,
-    StatusQuery,
     TotalQuery,
     page,
     place_cursor,
@@ -97,16 +95,10 @@ async def list_runs(
     cursor: PlaceQuery = None,
     skip: SkipQuery = 0,
     sort: OrderQuery = "newest",
-    experiment: NameQuery = None,
-    experiment_id: Annotated[
-        str | None,
-        Query(pattern=r"^[0-9a-f]{16}$", description="Only runs of this experiment.", examples=["5d41402abc4b2a76"]),
-    ] = None,
-    status: StatusQuery = None,
+    experiment_id: OfExperiment = None,
     total: TotalQuery = False,
 ) -> Response:
     """A page of runs, without their documents."""
-    wanted = replace(wanted, name=experiment, status=status)
     order = read_order(sort)
     # A search may read all rows of an index, and a jump or a sort does; other filters are fast.
     answer = _SEARCH if wanted.searches or total or experiment_id or skip or order.by else _LOOK_UP
