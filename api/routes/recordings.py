@@ -6,9 +6,9 @@ A file is written to disk as it arrives, read as a whole, and kept only if it is
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
 from longhaul.api.auth import Admin, Reader, Runner
@@ -67,6 +67,30 @@ DelayColumn = Annotated[str | None, _column("delays", "delay_ms")]
 LossColumn = Annotated[str | None, _column("losses", "loss")]
 
 
+class _Asked(NamedTuple):
+    """How a file is read: its format, the names of the columns of a table by their kinds, and the time of each row without one."""
+
+    kind: str | None
+    columns: dict[str, str]
+    step_ns: int | None
+
+
+async def _how_read(
+    kind: Format = None,
+    step: Time = None,
+    time: TimeColumn = None,
+    rate: RateColumn = None,
+    delay: DelayColumn = None,
+    loss: LossColumn = None,
+) -> _Asked:
+    given = {"time": time, "rate": rate, "delay": delay, "loss": loss}
+    columns = {column: name for column, name in given.items() if name is not None}
+    return _Asked(kind, columns, None if step is None else library.duration_ns(step, "step"))
+
+
+Asked = Annotated[_Asked, Depends(_how_read)]
+
+
 @router.get("/recordings", summary="List recordings", operation_id="list_recordings")
 @takes_long
 def list_recordings(lab: TheLab, caller: Reader) -> list[RecordingRow]:
@@ -96,21 +120,14 @@ async def send(
             examples=["link.csv"],
         ),
     ],
-    kind: Format = None,
-    step: Time = None,
-    time: TimeColumn = None,
-    rate: RateColumn = None,
-    delay: DelayColumn = None,
-    loss: LossColumn = None,
+    asked: Asked,
 ) -> KeptRecording:
     """Keep a recording under the hash of its content, with its numbers; a malformed file is refused with line and column. Sending it twice changes nothing."""
     settings = lab.settings
     require_octets(request)
-    step_ns = None if step is None else library.duration_ns(step, "step")
-    columns = _columns(time, rate, delay, loss)
     with library.receiving(settings, name) as (file, path):
         await write_body(request, file)
-        kept = await in_long_thread(library.keep_received, settings, path, kind, columns, step_ns)
+        kept = await in_long_thread(library.keep_received, settings, path, *asked)
     response.headers["Location"] = f"{ROOT}/recordings/{kept.reference.removeprefix('sha256:')}"
     return KeptRecording(**kept.as_dict())
 
@@ -121,12 +138,7 @@ def show(
     sha256: Sha256,
     lab: TheLab,
     caller: Reader,
-    kind: Format = None,
-    step: Time = None,
-    time: TimeColumn = None,
-    rate: RateColumn = None,
-    delay: DelayColumn = None,
-    loss: LossColumn = None,
+    asked: Asked,
     begin: Annotated[
         str, Query(alias="from", max_length=32, description="Where the shown part begins.", examples=["0s"])
     ] = "0s",
@@ -144,9 +156,7 @@ def show(
     found = library.described(
         lab.settings,
         f"sha256:{sha256}",
-        kind,
-        _columns(time, rate, delay, loss),
-        None if step is None else library.duration_ns(step, "step"),
+        *asked,
         library.duration_ns(begin, "from"),
         None if length is None else library.duration_ns(length, "for"),
     )
@@ -202,9 +212,3 @@ def show_model(
     parameters = tuple(sorted(asked.parameters.items()))
     length_ns = library.duration_ns(asked.length, "length")
     return RecordingShown(**library.described_model(lab.settings, model, parameters, length_ns, asked.seed))
-
-
-def _columns(time: str | None, rate: str | None, delay: str | None, loss: str | None) -> dict[str, str]:
-    """The given ones by their kinds."""
-    given = {"time": time, "rate": rate, "delay": delay, "loss": loss}
-    return {kind: name for kind, name in given.items() if name is not None}
