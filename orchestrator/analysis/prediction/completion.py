@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from longhaul.orchestrator.analysis.intervals import student_quantile
-from longhaul.orchestrator.analysis.prediction.steady import Steady
+from longhaul.orchestrator.analysis.prediction.steady import FILLED, Steady
 
 _ALPHA = 0.05
 _NORMAL = 1.96
@@ -64,7 +64,11 @@ def extrapolate(steady: Steady, size_bytes: int, rtt_s: float, payload_byte_s: f
     half_s = max(student_quantile(_ALPHA, freedom) * math.sqrt(variance), floor_s)
     without_s = _NORMAL * math.sqrt(of_rest + of_start)
     time_s = steady.begin_s + rest_s
-    low_s = min(time_s, max(time_s - half_s, size_bytes / payload_byte_s))
+    line_s = size_bytes / payload_byte_s
+    low_s = min(time_s, max(time_s - half_s, line_s))
+    if rate >= FILLED * payload_byte_s:
+        # No batch can show more than a filled line, so what they miss of it is no measure of how much a longer transfer misses.
+        low_s = min(low_s, line_s)
     certain = min(1.0, max(without_s, floor_s) / half_s)
     return Completion(time_s, low_s, time_s + half_s, certain, of_rate, of_rest + of_start)
 

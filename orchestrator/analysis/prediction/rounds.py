@@ -6,6 +6,7 @@
 
 A round is a generator's step: it yields an experiment and is sent the observations of its runs. So the same rounds are made by a process
 that runs them, and by a service that looks which of them its run queue has finished. Nothing but the question and the observations decides.
+With a steady state it also yields the outcome so far, which stands if no more runs are made.
 """
 
 from __future__ import annotations
@@ -16,10 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.analysis.prediction.completion import Completion, extrapolate, whole
-from longhaul.orchestrator.analysis.prediction.horizons import epochs_needed, guess, period_s
+from longhaul.orchestrator.analysis.prediction.horizons import epochs_needed, guess, period_s, settling_epochs
 from longhaul.orchestrator.analysis.prediction.observation import OTHER, STREAM, Observation
 from longhaul.orchestrator.analysis.prediction.question import Question
-from longhaul.orchestrator.analysis.prediction.steady import FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE, Steady, find_steady
+from longhaul.orchestrator.analysis.prediction.steady import (
+    AS_LONG,
+    FILLED_EPOCHS,
+    FILLED_EPOCHS_BY_CHANCE,
+    Steady,
+    find_steady,
+)
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.cost import guest_estimate_s
 from longhaul.orchestrator.plan.run import Run
@@ -29,9 +36,9 @@ from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.units import format_duration, parse_duration, parse_share
 
 Written = dict[str, Any]
-Step = Generator[Experiment, Sequence[Observation], "Outcome"]
+Step = Generator["Round", Sequence[Observation], "Outcome"]
 
-SEEDS, WHOLE_SEEDS = 3, 4
+SEEDS, WHOLE_SEEDS = 2, 4
 WANTED = 0.05
 # More runs are not worth it where they could not make the interval this much smaller, or take more than this share of the transfer's time.
 _WORTH, _MOST_SHARE = 0.7, 0.08
@@ -39,10 +46,12 @@ _MOST_ROUNDS = 6
 # Processor seconds for the runs of one round of a candidate, on the machine of plan/cost.py.
 BUDGET_S = 150.0
 _MOST_FACTOR, _LEAST_FACTOR, _UNKNOWN_FACTOR, _TREND_FACTOR = 4.0, 1.4, 2.5, 2.0
+# The steady part of the next runs is at least this share of that of the longest.
+_LEAST_PART, _SPARE = 0.5, 1.2
 # A transfer that is not much longer than the runs would be is run as a whole.
 _WHOLE_SHARE = 0.6
 _WHOLE_SPARE = 1.3
-_HARM_BUDGET_S = 15.0
+_HARM_BUDGET_S = 6.0
 _BY_CHANCE = ("loss", "reverse_loss", "burst", "jitter", "reorder", "corrupt")
 _LEAST_SAMPLE_US, _MOST_SAMPLE_US = 2_000, 20_000
 
@@ -71,6 +80,14 @@ class Outcome:
     virtual_s: float
     # What the runs of the rounds have transferred.
     sent_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """An experiment to run, and the outcome if it is not run; None if nothing is known without it."""
+
+    experiment: Experiment
+    so_far: Outcome | None = None
 
 
 def transfer_experiment(
@@ -148,44 +165,46 @@ def predict_candidate(
     length_s, time_s, last = guessed.first_s, guessed.whole_s, False
     spent = _Spent()
     steady: Steady | None = None
-    observed: Sequence[Observation] = ()
-    for _ in range(_MOST_ROUNDS):
-        if SEEDS * length_s >= _WHOLE_SHARE * time_s:
+    so_far: Outcome | None = None
+    observed: list[Observation] = []
+    for number in range(_MOST_ROUNDS):
+        if spent.virtual_s + SEEDS * length_s >= _WHOLE_SHARE * time_s:
             break
-        experiment = transfer_experiment(question, candidate, length_s, SEEDS)
-        if not _affordable(question, candidate, length_s, budget_s):
-            shorter_s = _affordable_s(question, candidate, length_s, budget_s, observed)
-            if shorter_s is None:
-                break
-            length_s = shorter_s
-            experiment = transfer_experiment(question, candidate, length_s, SEEDS)
-        observed = yield experiment
-        spent.add(observed)
+        # The runs of earlier rounds stay evidence, so each round has seeds of its own.
+        affordable_s = _affordable_s(question, candidate, length_s, budget_s - spent.estimate_s, steady)
+        if affordable_s is None:
+            break
+        experiment = transfer_experiment(question, candidate, affordable_s, SEEDS, first_seed=1 + number * SEEDS)
+        found = yield Round(experiment, so_far)
+        spent.add(found, SEEDS * guest_estimate_s(first_run(experiment)))
+        observed += found
         steady = find_steady(
             observed,
             loss_based=control.loss_based,
             random_losses=_random(question.path),
             period_s=period_s(candidate.control),
+            settling=settling_epochs(candidate.control),
         )
         if steady.rate_byte_s > 0:
             time_s = steady.begin_s + max(0.0, question.size_bytes - steady.begun_bytes) / steady.rate_byte_s
         if steady.why_not:
-            length_s = _longer_s(length_s, steady, candidate.streams, question.path, observed)
+            length_s = _longer_s(steady, candidate, question.path, observed)
             continue
-        found = extrapolate(steady, question.size_bytes, observed[0].rtt_s, observed[0].payload_byte_s)
-        reachable = max(wanted, found.half_width * found.certain_share / _WORTH)
-        if found.half_width <= reachable or last:
-            return spent.outcome(candidate, "steady", "", found, steady, observed)
-        factor = min(_MOST_FACTOR, max(_LEAST_FACTOR, found.factor_for(reachable)))
-        longer_s = steady.begin_s + (length_s - steady.begin_s) * factor
-        # The last try takes what is left of its share of the transfer's time.
-        most_s = _MOST_SHARE * time_s / SEEDS
-        last = longer_s > most_s
-        if min(longer_s, most_s) < _LEAST_FACTOR * length_s or not _affordable(
-            question, candidate, min(longer_s, most_s), budget_s
-        ):
-            return spent.outcome(candidate, "steady", "", found, steady, observed)
-        length_s = min(longer_s, most_s)
+        time = extrapolate(steady, question.size_bytes, observed[0].rtt_s, observed[0].payload_byte_s)
+        so_far = spent.outcome(candidate, "steady", "", time, steady, observed)
+        reachable = max(wanted, time.half_width * time.certain_share / _WORTH)
+        if time.half_width <= reachable or last:
+            return so_far
+        factor = min(_MOST_FACTOR, max(_LEAST_FACTOR, time.factor_for(reachable)))
+        length_s = steady.begin_s + (factor - 1) * steady.length_s / SEEDS
+        # The last try takes the rest of its share of the transfer's time.
+        most_s = (_MOST_SHARE * time_s - spent.virtual_s) / SEEDS
+        last = length_s > most_s
+        length_s = min(length_s, most_s)
+        if length_s < steady.begin_s + steady.batch_s:
+            return so_far
+    if so_far is not None and steady is not None and not steady.why_not:
+        return so_far
     return (yield from _whole_or_best(question, candidate, steady, observed, time_s, spent, budget_s))
 
 
@@ -202,8 +221,8 @@ def _whole_or_best(
         experiment = transfer_experiment(question, candidate, length_s, WHOLE_SEEDS)
         if not _affordable(question, candidate, length_s, budget_s, WHOLE_SEEDS):
             break
-        observed = yield experiment
-        spent.add(observed)
+        observed = yield Round(experiment)
+        spent.add(observed, 0.0)
         times_s = [one.completion_s(question.size_bytes) for one in observed]
         known_s = [one for one in times_s if one is not None]
         if len(known_s) == len(times_s):
@@ -211,33 +230,35 @@ def _whole_or_best(
             return spent.outcome(candidate, "whole", why or "more runs would take as long", found, steady, observed)
         share = min(float(one.total[-1]) for one in observed) / question.size_bytes
         length_s *= min(_MOST_FACTOR, max(1.2, 1.2 / max(share, 0.01)))
-    if steady is not None and not steady.why_not:
-        found = extrapolate(steady, question.size_bytes, observed[0].rtt_s, observed[0].payload_byte_s)
-        return spent.outcome(candidate, "steady", "", found, steady, observed)
     return spent.outcome(candidate, "undecided", why, None, steady, observed)
 
 
-def _longer_s(
-    length_s: float, steady: Steady, streams: int, path: Mapping[str, Any], observed: Sequence[Observation]
-) -> float:
+def _longer_s(steady: Steady, candidate: Candidate, path: Mapping[str, Any], observed: Sequence[Observation]) -> float:
     """The length of the next runs where there is no steady state yet."""
-    in_a_run = sum(one.epochs_after(0.0) for one in observed) / streams / len(observed)
-    factor = _UNKNOWN_FACTOR
-    if steady.filled and not steady.trend and steady.epochs:
+    length_s, part_s, streams = steady.longest_s, steady.longest_s - steady.begin_s, candidate.streams
+    if steady.filled and steady.settled and not steady.trend and steady.epochs:
+        # Losses are rare: those that are missing take about as long as those that were seen.
         needed = FILLED_EPOCHS_BY_CHANCE if _random(path) else FILLED_EPOCHS * streams
-        factor = 1.2 * needed / steady.epochs
-    elif in_a_run >= 1:
-        factor = epochs_needed(streams, len(observed)) / in_a_run
-        factor = max(factor, _TREND_FACTOR if steady.trend else 0.0)
-    return length_s * min(_MOST_FACTOR, max(_LEAST_FACTOR, factor))
+        longer_s = (_SPARE * needed / steady.epochs - 1) * steady.length_s / SEEDS
+        return steady.begin_s + min(_MOST_FACTOR * part_s, max(_LEAST_PART * part_s, longer_s))
+    longest = [one for one in observed if one.length_s > AS_LONG * length_s]
+    in_a_run = sum(one.epochs_after(0.0) for one in longest) / streams / len(longest)
+    if in_a_run < 1:
+        return length_s * _UNKNOWN_FACTOR
+    factor = epochs_needed(streams, SEEDS, settling_epochs(candidate.control), steady.epochs) / in_a_run
+    return length_s * min(
+        _MOST_FACTOR, max(factor, _LEAST_FACTOR if steady.settled and not steady.trend else _TREND_FACTOR)
+    )
 
 
 def _affordable_s(
-    question: Question, candidate: Candidate, length_s: float, budget_s: float, observed: Sequence[Observation]
+    question: Question, candidate: Candidate, length_s: float, budget_s: float, steady: Steady | None
 ) -> float | None:
-    """A length that the budget allows and that is clearly longer than that of the runs before; None if there is none."""
-    before_s = observed[0].length_s if observed else 0.0
-    while length_s > max(1.3 * before_s, 1.0):
+    """This length, or a shorter one that the budget allows and that has some steady part; None if there is none."""
+    if _affordable(question, candidate, length_s, budget_s):
+        return length_s
+    least_s = 1.0 if steady is None else steady.begin_s + max(1.0, _LEAST_PART * (steady.longest_s - steady.begin_s))
+    while length_s > least_s:
         if _affordable(question, candidate, length_s, budget_s):
             return length_s
         length_s *= 0.75
@@ -262,12 +283,14 @@ class _Spent:
 
     def __init__(self) -> None:
         self._runs: list[str] = []
-        self._cpu_s = self._virtual_s = self._bytes = 0.0
+        self._cpu_s = self._bytes = 0.0
+        self.virtual_s = self.estimate_s = 0.0
 
-    def add(self, observed: Sequence[Observation]) -> None:
+    def add(self, observed: Sequence[Observation], estimate_s: float) -> None:
         self._runs += [one.run for one in observed]
         self._cpu_s += sum(one.cpu_s for one in observed)
-        self._virtual_s += sum(one.length_s for one in observed)
+        self.virtual_s += sum(one.length_s for one in observed)
+        self.estimate_s += estimate_s
         self._bytes += sum(float(one.total[-1]) for one in observed)
 
     def outcome(
@@ -288,6 +311,6 @@ class _Spent:
             inflight,
             tuple(self._runs),
             self._cpu_s,
-            self._virtual_s,
+            self.virtual_s,
             self._bytes,
         )

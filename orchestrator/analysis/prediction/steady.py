@@ -1,8 +1,8 @@
-"""The steady state of a transfer, from several runs that differ in their seed: where it begins, its rate, and how its rate varies.
+"""The steady state of a transfer, from runs that differ in their seed and may differ in length: where it begins, its rate, and how it varies.
 
 It begins where MSER-5 (White 1997) puts the end of the transient of the mean over the runs, and no earlier than the end of the first loss
-epoch of every stream of a loss-based control; where the line is not filled, no earlier than the fourth, after which a window no longer depends on where slow start
-left it. From there the rate is judged in a few batches, each as long as possible. There is a steady state if
+epoch of every stream of a loss-based control; where the line is not filled, no earlier than the loss after which a window no longer depends on
+where slow start left it. From there the rate is judged in a few batches, each as long as possible. There is a steady state if
 
 - the line is filled in every batch, also behind two losses of each stream, or more than 20 in all where the path loses by chance: no transfer can be faster, and its losses do not make it slower;
 - or there have been more than 20 loss epochs, and at least four of each stream in each run;
@@ -26,7 +26,7 @@ from longhaul.orchestrator.analysis.series import Floats
 LEAST_EPOCHS, LEAST_EPOCHS_A_STREAM = 20, 4
 SETTLING_EPOCHS, FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE = 4, 2, 21
 # A line with this share of its payload rate in every batch is filled; batches cut packets and round trips.
-_FILLED = 0.985
+FILLED = 0.985
 # Batches of each run, if there are enough loss epochs for them. Few long ones are nearly independent, many short ones are not.
 _MOST_BATCHES, _LEAST_BATCHES = 5, 2
 _EPOCHS_A_BATCH = 2.0
@@ -37,6 +37,8 @@ _MSER_GROUP = 5
 # A drift over the steady part by less than this does not matter.
 _LEAST_TREND, _TREND_ALPHA = 0.01, 0.05
 _MOST_CORRELATION = 0.5
+# Runs of one round have one length, but for a tick.
+AS_LONG = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,12 @@ class Steady:
     sigma2: float
     batches: int
     batch_s: float
+    # Of all steady parts together, and of the longest run from its beginning.
     length_s: float
+    longest_s: float
     epochs: int
     epochs_a_stream: float
+    settled: bool
     filled: bool
     trend: float
     why_not: str
@@ -66,72 +71,112 @@ class Steady:
         return max(1, self.batches - 1)
 
 
-def find_steady(runs: Sequence[Observation], *, loss_based: bool, random_losses: bool, period_s: float = 0.0) -> Steady:
-    """The steady state of runs of one length; a congestion control with a cycle gives its period."""
-    length_s = min(one.length_s for one in runs)
-    begin_s, settled = _transient_s(runs, length_s, loss_based=loss_based)
-    if loss_based and not _fills(runs, begin_s, length_s):
-        settling_s = _settling_s(runs, length_s)
+def find_steady(
+    runs: Sequence[Observation], *, loss_based: bool, random_losses: bool, period_s: float = 0.0, settling: int = SETTLING_EPOCHS
+) -> Steady:  # fmt: skip
+    """The steady state of runs with different seeds; a congestion control with a cycle gives its period, others how many losses it
+    takes to forget its start.
+
+    The longest of them decide where it begins. All that are long enough show its rate.
+    """
+    length_s = max(one.length_s for one in runs)
+    longest = [one for one in runs if one.length_s > AS_LONG * length_s]
+    begin_s, settled = _transient_s(longest, length_s, loss_based=loss_based)
+    if loss_based and not _fills(longest, begin_s):
+        settling_s = _settling_s(longest, length_s, settling)
         settled = settled and settling_s < _MOST_TRANSIENT * length_s
         begin_s = min(max(begin_s, settling_s), _MOST_TRANSIENT * length_s)
-    if period_s and length_s - begin_s > period_s:
-        # Whole cycles, so that each batch has the same part of each.
-        begin_s = length_s - int((length_s - begin_s) / period_s) * period_s
     each_s = length_s - begin_s
     streams = len(runs[0].epochs_s)
-    epochs = sum(one.epochs_after(begin_s) for one in runs)
-    a_stream = epochs / streams / len(runs)
-    count = _batches(each_s, max(_EPOCHS_A_BATCH * each_s / max(a_stream, 1e-9), _LEAST_RTTS_A_BATCH * runs[0].rtt_s))
+    a_stream = sum(one.epochs_after(begin_s) for one in longest) / streams / len(longest)
     if period_s:
-        count = max(1, min(_MOST_BATCHES, round(each_s / period_s)))
-    edges_s = np.linspace(begin_s, length_s, count + 1)
-    batch_s = each_s / count
-    rates = np.array([np.diff([one.at(edge) for edge in edges_s]) / batch_s for one in runs])
-    begun = np.array([one.at(begin_s) for one in runs])
-    rate_byte_s = float(rates.mean())
-    variance = float(rates.var(ddof=1)) if rates.size > 1 else math.inf
-    filled = _fills(runs, begin_s, length_s)
-    trend = _trend(rates)
+        count = max(1, min(_MOST_BATCHES, int(each_s / period_s)))
+    else:
+        least_s = max(_EPOCHS_A_BATCH * each_s / max(a_stream, 1e-9), _LEAST_RTTS_A_BATCH * runs[0].rtt_s)
+        count = max(_LEAST_BATCHES, min(_MOST_BATCHES, int(each_s / least_s)))
+    parts = _batches(runs, begin_s, each_s / count, period_s)
+    begun = np.array([one.at(begin_s) for one in parts.runs])
+    epochs = sum(one.epochs_after(begin_s) for one in parts.runs)
+    total_s = float(parts.widths_s.sum())
+    rate_byte_s = float((parts.rates * parts.widths_s).sum()) / total_s
+    freedom = len(parts.rates) - 1
+    variance = float((parts.widths_s * (parts.rates - rate_byte_s) ** 2).sum()) / freedom if freedom else math.inf
+    filled = _fills(parts.runs, begin_s)
+    trend = _trend(parts, rate_byte_s, each_s)
     return Steady(
         begin_s=begin_s,
         begun_bytes=float(begun.mean()),
-        begun_variance=float(begun.var(ddof=1)) if len(runs) > 1 else math.inf,
-        runs=len(runs),
+        begun_variance=float(begun.var(ddof=1)) if len(begun) > 1 else math.inf,
+        runs=len(begun),
         rate_byte_s=rate_byte_s,
-        sigma2=variance * batch_s * _stretch(rates),
-        batches=rates.size,
-        batch_s=batch_s,
-        length_s=each_s * len(runs),
+        sigma2=variance * _stretch(parts),
+        batches=len(parts.rates),
+        batch_s=total_s / len(parts.rates),
+        length_s=total_s,
+        longest_s=length_s,
         epochs=epochs,
         epochs_a_stream=a_stream,
+        settled=settled,
         filled=filled,
         trend=trend,
         why_not=_why_not(
-            settled=settled, filled=filled, epochs=epochs, a_stream=a_stream, together=a_stream * len(runs), trend=trend, rate=rate_byte_s,
+            settled=settled, filled=filled, epochs=epochs, a_stream=a_stream, together=epochs / streams, trend=trend, rate=rate_byte_s,
             loss_based=loss_based, random_losses=random_losses, periods=each_s / period_s if period_s else 1.0,
         ),
     )  # fmt: skip
 
 
-def _fills(runs: Sequence[Observation], begin_s: float, length_s: float) -> bool:
-    """Whether every fifth of every run fills the line. What is sent again fills it too: the transfer has to have nearly all of it."""
-    edges_s = np.linspace(begin_s, length_s, _MOST_BATCHES + 1)
-    least_byte_s = _FILLED * runs[0].payload_byte_s
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    """The batches of some runs, those of a run one after the other: its place in `runs`, the middle, the width and the rate of each."""
+
+    runs: list[Observation]
+    of: Floats
+    middles_s: Floats
+    widths_s: Floats
+    rates: Floats
+
+
+def _batches(runs: Sequence[Observation], begin_s: float, batch_s: float, period_s: float) -> _Batches:
+    """The steady parts in batches of about this length. Runs whose steady part is much shorter than a batch are left out."""
+    used, edges_s = [], []
     for one in runs:
+        part_s, first_s = one.length_s - begin_s, begin_s
+        count = round(part_s / batch_s)
+        if period_s and part_s > period_s:
+            # Whole cycles, so that each batch has the same part of each.
+            cycles = int(part_s / period_s)
+            first_s, count = one.length_s - cycles * period_s, min(count, cycles)
+        if count < 1:
+            continue
+        used.append(one)
+        edges_s.append(np.linspace(first_s, one.length_s, count + 1))
+    widths_s = np.concatenate([np.diff(each) for each in edges_s])
+    bytes_ = np.concatenate([np.diff([one.at(edge) for edge in each]) for one, each in zip(used, edges_s, strict=True)])
+    return _Batches(
+        used,
+        np.concatenate([np.full(len(each) - 1, float(place)) for place, each in enumerate(edges_s)]),
+        np.concatenate([(each[1:] + each[:-1]) / 2 for each in edges_s]),
+        widths_s,
+        bytes_ / widths_s,
+    )
+
+
+def _fills(runs: Sequence[Observation], begin_s: float) -> bool:
+    """Whether every fifth of every run fills the line. What is sent again fills it too: the transfer has to have nearly all of it."""
+    least_byte_s = FILLED * runs[0].payload_byte_s
+    for one in runs:
+        edges_s = np.linspace(begin_s, one.length_s, _MOST_BATCHES + 1)
         line = np.diff(np.interp(edges_s, one.t_s, one.line)) / np.diff(edges_s)
-        arrived = (one.at(length_s) - one.at(begin_s)) / (length_s - begin_s)
+        arrived = (one.at(one.length_s) - one.at(begin_s)) / (one.length_s - begin_s)
         if line.min() < least_byte_s or arrived < least_byte_s:
             return False
     return True
 
 
-def _settling_s(runs: Sequence[Observation], length_s: float) -> float:
+def _settling_s(runs: Sequence[Observation], length_s: float, settling: int) -> float:
     """When a stream has had its first few losses, on average."""
-    ends = [
-        float(one[SETTLING_EPOCHS - 1]) if len(one) >= SETTLING_EPOCHS else length_s
-        for run in runs
-        for one in run.epochs_s
-    ]
+    ends = [float(one[settling - 1]) if len(one) >= settling else length_s for run in runs for one in run.epochs_s]
     return float(np.mean(ends))
 
 
@@ -154,10 +199,6 @@ def _why_not(
     if epochs <= LEAST_EPOCHS or a_stream < LEAST_EPOCHS_A_STREAM:
         return f"{epochs} loss epochs are too few"
     return ""
-
-
-def _batches(each_s: float, least_s: float) -> int:
-    return max(_LEAST_BATCHES, min(_MOST_BATCHES, int(each_s / least_s))) if least_s else _MOST_BATCHES
 
 
 def _transient_s(runs: Sequence[Observation], length_s: float, *, loss_based: bool) -> tuple[float, bool]:
@@ -186,30 +227,29 @@ def _mser(values: Floats) -> int:
     return int(np.argmin(errors)) * _MSER_GROUP
 
 
-def _trend(rates: Floats) -> float:
-    """The change of the rate over the steady part as a share of it, if the batches of the runs prove one that matters; otherwise 0."""
-    runs, count = rates.shape
-    freedom = rates.size - 2
-    mean = float(rates.mean())
-    if count < 2 or freedom < 2 or mean <= 0:
+def _trend(parts: _Batches, mean: float, each_s: float) -> float:
+    """The change of the rate over the longest steady part as a share of it, if the batches prove one that matters; otherwise 0."""
+    freedom = len(parts.rates) - 2
+    x = parts.middles_s - float((parts.middles_s * parts.widths_s).sum() / parts.widths_s.sum())
+    spread = float((parts.widths_s * x * x).sum())
+    if freedom < 2 or mean <= 0 or spread <= 0:
         return 0.0
-    x = np.tile(np.arange(count) - (count - 1) / 2, runs)
-    y = rates.ravel() - mean
-    spread = float((x * x).sum())
-    slope = float((x * y).sum()) / spread
-    rest = float(((y - slope * x) ** 2).sum()) / freedom
-    change = slope * count / mean
-    error = math.sqrt(rest / spread) * count / mean
+    y = parts.rates - mean
+    slope = float((parts.widths_s * x * y).sum()) / spread
+    rest = float((parts.widths_s * (y - slope * x) ** 2).sum()) / freedom
+    change = slope * each_s / mean
+    error = math.sqrt(rest / spread) * each_s / mean
     proven = abs(change) > student_quantile(_TREND_ALPHA, freedom) * error
     return change if proven and abs(change) > _LEAST_TREND else 0.0
 
 
-def _stretch(rates: Floats) -> float:
+def _stretch(parts: _Batches) -> float:
     """How much more a long mean varies than the batches show, if neighbours are alike (an autoregression of the first order)."""
-    centred = rates - rates.mean()
+    centred = parts.rates - parts.rates.mean()
+    neighbours = parts.of[1:] == parts.of[:-1]
     total = float((centred**2).sum())
-    if rates.shape[1] < 4 or total == 0:
+    if len(centred) < 4 * len(parts.runs) or total == 0:
         return 1.0
-    correlation = float((centred[:, 1:] * centred[:, :-1]).sum()) / total
+    correlation = float((centred[1:] * centred[:-1])[neighbours].sum()) / total
     bounded = min(max(correlation, 0.0), _MOST_CORRELATION)
     return (1 + bounded) / (1 - bounded)

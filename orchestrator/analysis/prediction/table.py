@@ -18,6 +18,7 @@ from longhaul.orchestrator.analysis.prediction.rounds import (
     WANTED,
     Candidate,
     Outcome,
+    Round,
     Step,
     beside_other,
     first_run,
@@ -33,6 +34,8 @@ Answers = Callable[[Sequence[Experiment]], list[Answer]]
 
 _REFERENCE = Candidate("cubic", 1)
 _LEAST_BESIDE_S, _LEAST_BESIDE_RTTS = 10.0, 60
+# A candidate that is slower than the fastest beyond both intervals needs none closer than this.
+_CLEARLY_SLOWER = 0.5
 
 
 @dataclass(slots=True)
@@ -60,15 +63,17 @@ def walk(question: Question, answers: Answers, wanted: float = WANTED, budget_s:
         for control in question.controls
         for streams in question.streams
     }
-    asked: dict[Candidate, Experiment] = {}
+    asked: dict[Candidate, Round] = {}
     for candidate, step in steps.items():
         _advance(walked, asked, candidate, step, None)
     while asked:
+        _drop_slower(walked, asked)
         now = dict(asked)
         asked.clear()
-        for (candidate, experiment), found in zip(now.items(), answers(list(now.values())), strict=True):
+        found_all = answers([one.experiment for one in now.values()])
+        for (candidate, one), found in zip(now.items(), found_all, strict=True):
             if found is None:
-                walked.waiting.append(experiment)
+                walked.waiting.append(one.experiment)
             elif isinstance(found, LonghaulError):
                 walked.faults[candidate] = found
             else:
@@ -81,7 +86,7 @@ def walk(question: Question, answers: Answers, wanted: float = WANTED, budget_s:
 
 def _advance(
     walked: Walked,
-    asked: dict[Candidate, Experiment],
+    asked: dict[Candidate, Round],
     candidate: Candidate,
     step: Step,
     found: Sequence[Observation] | None,
@@ -92,6 +97,18 @@ def _advance(
         walked.outcomes[candidate] = ended.value
     except LonghaulError as error:
         walked.faults[candidate] = error
+
+
+def _drop_slower(walked: Walked, asked: dict[Candidate, Round]) -> None:
+    """No more rounds for candidates that are clearly slower than the fastest so far: their intervals decide."""
+    known = {candidate: one.so_far.completion for candidate, one in asked.items() if one.so_far is not None}
+    times = [*known.values(), *(one.completion for one in walked.outcomes.values())]
+    fastest_s = min((one.high_s for one in times if one is not None), default=0.0)
+    for candidate, time in known.items():
+        so_far = asked[candidate].so_far
+        if time is not None and so_far is not None and time.low_s > fastest_s and time.half_width <= _CLEARLY_SLOWER:
+            walked.outcomes[candidate] = so_far
+            del asked[candidate]
 
 
 def _look_beside(walked: Walked, answers: Answers) -> None:

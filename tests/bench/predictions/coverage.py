@@ -1,7 +1,7 @@
 """`make bench-predict`: predictions of drawn transfers, each compared with a whole transfer of another seed.
 
 A draw is a path (rate, round trip, loss, buffer), a congestion control, a number of streams and a size, such that the whole transfer takes
-a few minutes of virtual time. `longhaul predict` answers it as for a user. Then the transfer runs as a whole, with a seed that the
+5 to 25 minutes of virtual time. `longhaul predict` answers it as for a user. Then the transfer runs as a whole, with a seed that the
 prediction did not use, and ends when its streams have received the size together. Counted are the draws with a steady state: how
 often the interval holds the time, and what the prediction's runs took as a share of the whole transfer's. The others are listed.
 """
@@ -75,7 +75,7 @@ def draw(number: int) -> tuple[Question, Candidate]:
     control, streams, loss = dice.choice(CONTROLS), dice.choice(STREAMS), dice.choice(LOSSES)
     rate_bps = round(20e6 * 10 ** dice.random(), -5)
     rtt_ms = round(5 * 30 ** dice.random())
-    time_s = dice.uniform(100, 500)
+    time_s = dice.uniform(300, 1500)
     path: dict[str, Any] = {
         "bandwidth": f"{rate_bps / 1e6:g} Mbit/s",
         "rtt": f"{rtt_ms} ms",
@@ -101,12 +101,12 @@ def judge(number: int, known: tuple[float, float] | None = None) -> Judged:
     step = predict_candidate(question, candidate)
     what = f"{candidate.control} x {candidate.streams}, {question.path}, {question.size_bytes / 1e6:.0f} MB"
     try:
-        experiment = next(step)
+        asked = next(step)
         while True:
-            (found,) = run([experiment])
+            (found,) = run([asked.experiment])
             if not isinstance(found, Sequence):
                 raise found or AssertionError("it is answered")
-            experiment = step.send(found)
+            asked = step.send(found)
     except StopIteration as ended:
         outcome = ended.value
     except LonghaulError as error:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from longhaul.orchestrator.analysis.prediction.completion import extrapolate, whole
+from longhaul.orchestrator.analysis.prediction.horizons import settling_epochs
 from longhaul.orchestrator.analysis.prediction.host_settings import settings_for
 from longhaul.orchestrator.analysis.prediction.observation import Observation
 from longhaul.orchestrator.analysis.prediction.question import ask, measured_fields, read_path
@@ -33,15 +34,15 @@ def _observed(
     )
 
 
-def _noisy(seed: int, length_s: float, *, mean: float = 2e6, start_s: float = 2.0) -> Observation:
-    """A start-up without data, then independent rates of each tenth of a second, with a loss epoch every half second."""
+def _noisy(seed: int, length_s: float, *, mean: float = 2e6, start_s: float = 2.0, epoch_s: float = 0.5) -> Observation:
+    """A start-up with little data, then independent rates of each tenth of a second, with loss epochs at regular times."""
     dice = np.random.default_rng(seed)
     tenths = mean * (1 + 0.3 * dice.standard_normal(int(length_s * 10) + 2))
 
     def rate(t_s: Any) -> Any:
         return np.where(t_s < start_s, 0.1 * mean, tenths[(t_s * 10).astype(int)])
 
-    return _observed(rate, length_s, np.arange(0.5, length_s, 0.5), other=1e6)
+    return _observed(rate, length_s, np.arange(epoch_s, length_s, epoch_s), other=1e6)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,37 @@ def test_steady_state_behind_a_start_up() -> None:
     assert 0.4 < steady.sigma2 / ((0.3 * 2e6) ** 2 * 0.1) < 2.5
 
 
+def test_shorter_runs_of_earlier_rounds_are_evidence_too() -> None:
+    short, long = ([_noisy(seed + place, length_s) for seed in range(2)] for place, length_s in ((0, 30.0), (2, 60.0)))
+    both = find_steady([*short, *long], loss_based=True, random_losses=True)
+    alone = find_steady(long, loss_based=True, random_losses=True)
+    assert both.why_not == ""
+    assert both.begin_s == alone.begin_s
+    assert both.length_s == pytest.approx(alone.length_s + 2 * (30 - both.begin_s), abs=0.1)
+    assert both.runs == 4
+    assert abs(both.rate_byte_s - 2e6) < 0.03 * 2e6
+    assert 0.4 < both.sigma2 / ((0.3 * 2e6) ** 2 * 0.1) < 2.5
+
+
+def test_runs_that_end_with_the_start_up_are_left_out() -> None:
+    runs = [_noisy(1, 6.0), *(_noisy(seed, 60.0, start_s=5.0) for seed in (2, 3))]
+    assert find_steady(runs, loss_based=True, random_losses=True).runs == 2
+
+
+def test_batches_of_a_cycle_have_whole_cycles() -> None:
+    """A rate that is zero for a fiftieth of each cycle varies within cycles and not between them."""
+    runs = [_observed(lambda t_s: np.where(t_s % 10.0 < 0.2, 0.0, 2e6), 33.0) for _ in range(2)]
+    steady = find_steady(runs, loss_based=False, random_losses=True, period_s=10.0)
+    assert steady.why_not == ""
+    assert steady.rate_byte_s == pytest.approx(2e6 * 0.98, rel=1e-3)
+    assert steady.sigma2 < (2e6 * 0.002) ** 2 * 10
+
+
+@pytest.mark.parametrize(("control", "losses"), [("reno", 4), ("cubic", 7), ("htcp", 11), ("scalable", 18)])
+def test_losses_until_the_start_is_forgotten(control: str, losses: int) -> None:
+    assert settling_epochs(control) == losses
+
+
 def test_a_rate_that_rises_is_not_steady() -> None:
     runs = [_observed(lambda t_s: 1e6 * (1 + t_s / 60), 60.0, np.arange(0.5, 60, 0.5)) for _ in range(3)]
     assert find_steady(runs, loss_based=True, random_losses=True).why_not
@@ -163,6 +195,54 @@ def test_rounds_answer_a_question() -> None:
     # Beside the candidate, which is a flow of CUBIC, the other flow has what it has beside a flow of CUBIC.
     assert row["harm"]["share"] == pytest.approx(0)
     assert all(one.experiment == "predict" for one in asked)
+
+
+def test_each_round_has_seeds_of_its_own() -> None:
+    asked: list[Experiment] = []
+
+    def answers(experiments: Sequence[Experiment]) -> list[Any]:
+        asked.extend(experiments)
+        return [
+            [_noisy(one.seed + more, float(one.duration.removesuffix(" s")), mean=1e6) for more in range(one.repeats)]
+            for one in experiments
+        ]
+
+    walked = walk(ask("20 GB", "40 Mbit/s, 40 ms, loss 1e-3", "cubic", "1"), answers, wanted=0.01)
+    (outcome,) = walked.outcomes.values()
+    rounds = [one for one in asked if len(one.flows) == 1]
+    seeds = [one.seed + more for one in rounds for more in range(one.repeats)]
+    assert len(rounds) > 1
+    assert len(set(seeds)) == len(seeds) == len(outcome.runs)
+
+
+def test_clearly_slower_candidates_need_no_close_interval() -> None:
+    """Beside a candidate that fills the line, one with a tenth of it needs no more runs than its first; alone it does."""
+
+    def answers(experiments: Sequence[Experiment]) -> list[Any]:
+        return [[made(one, seed) for seed in range(one.repeats)] for one in experiments]
+
+    def made(experiment: Experiment, seed: int) -> Observation:
+        length_s = float(experiment.duration.removesuffix(" s"))
+        mean = 4.5e6 if experiment.flows[0].cc == "bbr" else 4e5
+        return _noisy(experiment.seed + seed, length_s, mean=mean, start_s=0.5, epoch_s=0.1)
+
+    def rows(controls: str) -> list[dict[str, Any]]:
+        question = ask("20 GB", "40 Mbit/s, 40 ms, loss 1e-3", controls, "1")
+        found: list[dict[str, Any]] = as_document(walk(question, answers, wanted=0.005))["rows"]
+        return found
+
+    fast, slow = rows("reno,bbr")
+    (alone,) = rows("reno")
+    assert (fast["cc"], slow["cc"]) == ("bbr", "reno")
+    assert slow["low_s"] > fast["high_s"]
+    assert len(slow["runs"]) == 2 < len(alone["runs"])
+
+
+def test_a_filled_line_may_be_a_little_faster_but_not_faster_than_the_line() -> None:
+    runs = [_observed(lambda t_s: np.full_like(t_s, 0.99 * _LINE), 60.0, np.arange(1, 60)) for _ in range(2)]
+    steady = find_steady(runs, loss_based=True, random_losses=True)
+    found = extrapolate(steady, 10**10, _RTT_S, _LINE)
+    assert found.low_s == pytest.approx(10**10 / _LINE)
 
 
 def test_what_is_not_run_waits() -> None:
