@@ -12,6 +12,7 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import takes_long
 from longhaul.api.schemas.predictions import Prediction, PredictionAsked
 from longhaul.orchestrator.analysis.prediction.question import ask
+from longhaul.orchestrator.analysis.prediction.rounds import WANTED
 
 router = APIRouter(route_class=Reading, prefix="/predictions", tags=["predictions"])
 
@@ -27,9 +28,10 @@ def read(
     ],
     streams: Annotated[str, Query(max_length=100, description="Numbers of parallel streams.", examples=["1"])] = "1,4",
     cc: Annotated[str, Query(max_length=300, description="Congestion controls.", examples=["cubic"])] = "all",
+    within: Annotated[float, Query(gt=0, lt=1, description="The wanted relative half width of the interval.")] = WANTED,
 ) -> Prediction:
     """The prediction as far as its runs are kept; nothing is run."""
-    return Prediction(**lab.predictions.look(ask(size, path, cc, streams)))
+    return Prediction(**lab.predictions.look(ask(size, path, cc, streams), within))
 
 
 @router.post("", summary="Predict a transfer", operation_id="predict")
@@ -37,4 +39,5 @@ def read(
 def predict(asked: PredictionAsked, lab: TheLab, caller: Runner) -> Prediction:
     """Submit the runs of the next round and read the prediction so far. Each round follows from the runs before: send the same request
     again until `status` is `done`. Kept runs are not run again."""
-    return Prediction(**lab.predictions.submit(ask(asked.size, asked.path, asked.cc, asked.streams), caller.name))
+    question = ask(asked.size, asked.path, asked.cc, asked.streams)
+    return Prediction(**lab.predictions.submit(question, asked.within, caller.name))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from longhaul.api.schemas.experiments import TEXT, WHOLE, Wire
+from longhaul.orchestrator.analysis.prediction.rounds import WANTED
 
 Json = dict[str, Any]
 _Name = Annotated[str, Field(max_length=64, pattern=TEXT)]
@@ -31,6 +32,12 @@ class PredictionAsked(Wire):
     )
     cc: list[_Name] = Field(
         default=["all"], max_length=24, description="Congestion controls; all: cubic, bbr and htcp."
+    )
+    within: float = Field(
+        default=WANTED,
+        gt=0,
+        lt=1,
+        description="More runs are made until the interval is this close, if they are worth it.",
     )
 
 

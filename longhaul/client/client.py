@@ -123,10 +123,11 @@ class Client(UserCode, Recordings):
         *,
         streams: Sequence[int] = (1, 4),
         cc: Sequence[str] = ("all",),
+        within: float = 0.05,
         poll_s: float = 2.0,
     ) -> Prediction:
         """Predict the completion time of a transfer, as `longhaul.predict` does, by runs of the service; waits for them."""
-        asked = {"size": size, "path": path, "streams": list(streams), "cc": list(cc)}
+        asked = {"size": size, "path": path, "streams": list(streams), "cc": list(cc), "within": within}
         while True:
             found = self._post(PredictionAnswer, "/predictions", json=asked)
             if found.status == "done":

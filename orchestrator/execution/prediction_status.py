@@ -48,14 +48,14 @@ class Predictions:
         self._remembered: dict[str, Observation] = {}
         self._remembering = threading.Lock()
 
-    def look(self, question: Question) -> dict[str, Any]:
+    def look(self, question: Question, within: float) -> dict[str, Any]:
         """The document of a prediction, as far as its runs are kept."""
-        walked, waiting = self._walk(question)
+        walked, waiting = self._walk(question, within)
         return self._document(walked, waiting)
 
-    def submit(self, question: Question, owner: str) -> dict[str, Any]:
+    def submit(self, question: Question, within: float, owner: str) -> dict[str, Any]:
         """The same, with the runs of the next round submitted, unless they wait already."""
-        walked, waiting = self._walk(question)
+        walked, waiting = self._walk(question, within)
         asked = {"predicts": question.as_document()}
         for one in waiting:
             if one.kept + one.live < one.runs:
@@ -69,14 +69,14 @@ class Predictions:
         status = "done" if not waiting else "running" if live else "not run"
         return as_document(walked) | {"status": status, "waiting": sum(one.runs - one.kept for one in waiting)}
 
-    def _walk(self, question: Question) -> tuple[Walked, list[Waiting]]:
+    def _walk(self, question: Question, within: float) -> tuple[Walked, list[Waiting]]:
         backend = open_backend("sandbox", self._settings)
         waiting: list[Waiting] = []
 
         def answers(experiments: Sequence[Experiment]) -> list[Answer]:
             return [self._answer(one, backend, waiting) for one in experiments]
 
-        return walk(question, answers), waiting
+        return walk(question, answers, within), waiting
 
     def _answer(self, experiment: Experiment, backend: Backend, waiting: list[Waiting]) -> Answer:
         ids = [run_id(run, backend.identity(run)) for run in compile_plan(experiment).runs]

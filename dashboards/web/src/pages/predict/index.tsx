@@ -27,6 +27,7 @@ const VIEW = {
   buffer: text(),
   streams: text("1,4"),
   cc: text("all"),
+  within: text("5 %"),
 };
 type View = Record<keyof typeof VIEW, string>;
 
@@ -87,6 +88,7 @@ export default function Predict() {
             <TextField label="Buffer" placeholder="1 BDP" help="Of the bottleneck, as in 20 ms" {...change("buffer")} />
             <TextField label="Streams" help="Numbers to try" {...change("streams")} />
             <TextField label="Congestion controls" help="all: cubic, bbr and htcp" {...change("cc")} />
+            <TextField label="Interval" help="Half width at which no more runs are made" {...change("within")} />
           </div>
         </details>
         <div className={styles.actions}>
@@ -109,6 +111,7 @@ function question(view: View): Asked {
     path: [view.rate, view.rtt, ...named].filter(Boolean).join(", "),
     streams: view.streams.split(",").map(Number),
     cc: view.cc.split(",").map((name) => name.trim()),
+    within: view.within.includes("%") ? Number.parseFloat(view.within) / 100 : Number(view.within),
   };
 }
 

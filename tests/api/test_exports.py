@@ -1,7 +1,9 @@
-"""Packets over REST: captured with an experiment, or of a kept run, and downloaded."""
+"""Exports over REST: packets, captured with an experiment or of a kept run, and flent's data file."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import subprocess
 from pathlib import Path
 
@@ -9,9 +11,11 @@ import httpx
 
 from longhaul.client import Client
 from longhaul.orchestrator.results.packets import PACKETS
+from tests.support.command import longhaul
 from tests.support.service import ROOT, Service
 
 SHORT = ["duration=2 s"]
+FLENT = "run.flent.gz"
 
 
 def interfaces(file: Path) -> list[str]:
@@ -83,3 +87,24 @@ def test_a_capture_that_cannot_be_is_refused(service: Service, admin: httpx.Clie
     refusal({"at": ["a1"], "snap": 7})
     refusal({})
     assert admin.post(f"{ROOT}/runs/{'0' * 20}/packets", json={"at": ["a1"]}).status_code == 404
+
+
+def test_flents_file_is_what_the_command_line_exports(service: Service, admin: httpx.Client, tmp_path: Path) -> None:
+    with Client(service.url, service.tokens["read"]) as client:
+        assert FLENT in client.files(service.run)
+        downloaded = client.download(service.run, FLENT, tmp_path).read_bytes()
+    metadata = json.loads(gzip.decompress(downloaded))["metadata"]
+    assert (metadata["NAME"], metadata["LONGHAUL"]["RUN"]) == ("tcp_nup", service.run)
+    done = longhaul("export", service.run, "--to", "flent", "-o", str(tmp_path / "out"), home=service.home)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).read_bytes() == downloaded
+    answer = admin.head(f"{ROOT}/runs/{service.run}/files/{FLENT}")
+    assert (answer.headers["content-type"], int(answer.headers["content-length"])) == (
+        "application/gzip",
+        len(downloaded),
+    )
+    assert answer.headers["content-disposition"] == f'attachment; filename="{service.run}-{FLENT}"'
+
+
+def test_a_run_that_is_not_kept_has_no_flent_file(admin: httpx.Client) -> None:
+    assert admin.get(f"{ROOT}/runs/{'0' * 20}/files/{FLENT}").status_code == 404
