@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.lists.orders import read_order
+from longhaul.orchestrator.database.lists.run_table import read_columns, table_lines
 from longhaul.orchestrator.execution.evaluation import readable, rerun_verdict
 from longhaul.orchestrator.execution.other_programs import OtherPrograms
 from longhaul.orchestrator.live.export_run import with_grafana
@@ -61,13 +64,24 @@ def kept_run(run: str, *, thorough: bool = False) -> Run:
     return Run(document, KeptTraces(store))
 
 
-def kept_runs(limit: int = 50) -> list[dict[str, Any]]:
-    """A row for each kept run, newest first; `other_programs` names the programs that made it and are not today's."""
+def kept_runs(limit: int = 50, *, sort: str = "newest", text: str = "") -> list[dict[str, Any]]:
+    """A row for each kept run: those in which every word of `text` occurs, by default newest first.
+
+    `sort` is an order as in `GET /runs`, for instance `-goodput` or `point.path.rtt`. `other_programs` names the programs that made a
+    run and are not today's.
+    """
     settings = load_settings()
     store = Store(settings)
-    rows = store.list_runs(limit)
+    rows = store.list_runs(limit, sort, text)
     others = OtherPrograms(settings, store).of_runs([row["id"] for row in rows])
     return [row | {"other_programs": others[row["id"]]} for row in rows]
+
+
+def kept_run_lines(columns: str = "", *, sort: str = "newest", text: str = "") -> Iterator[str]:
+    """The kept runs as CSV, a line for each; `columns` are some of those of `GET /run-table`, all by default."""
+    catalog = Store(load_settings()).catalog
+    names = read_columns(columns)
+    return table_lines(catalog, catalog.ids_in_order(Filter(text=text, kept=True), read_order(sort)), names)
 
 
 def verify(run: str) -> dict[str, Any]:

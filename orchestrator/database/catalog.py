@@ -134,12 +134,6 @@ class Catalog:
                 found |= dict(connection.execute(query).all())
         return found
 
-    def newest(self, limit: int) -> list[Row]:
-        """The newest kept runs, without their documents."""
-        query = select(RUNS).where(_KEPT_HERE).order_by(RUNS.c.created_at.desc()).limit(limit)
-        with self._database.read() as connection:
-            return [_row(row) for row in connection.execute(query)]
-
     def page(
         self,
         limit: int,

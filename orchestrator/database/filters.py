@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, Table, or_
+from sqlalchemy import ColumnElement, Select, Table, and_, or_
 
 from longhaul.orchestrator.database.search_fields import asked_words, word
+from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
 
@@ -51,6 +52,8 @@ class Filter:
     since: str | None = None
     until: str | None = None
     pinned: bool | None = None
+    # Of runs: with a trace that is kept.
+    kept: bool = False
 
     @property
     def searches(self) -> bool:
@@ -69,7 +72,7 @@ class Filter:
     def is_only(self, sought: Sought) -> bool:
         """Whether this is its only condition."""
         given = (self.name, self.status, self.owner, self.pinned, self.since, self.until)
-        return all(value is None for value in given) and list(self.sought()) == [sought]
+        return not self.kept and all(value is None for value in given) and list(self.sought()) == [sought]
 
     def _by_column(self, table: Table) -> Iterator[ColumnElement[bool]]:
         name = table.c.experiment if "experiment" in table.c else table.c.name
@@ -78,6 +81,8 @@ class Filter:
                 yield column == value
         if self.pinned is not None:
             yield table.c.pinned == self.pinned
+        if self.kept:
+            yield and_(table.c.status.in_(KEPT), table.c.trace_sha256.is_not(None))
         if self.since is not None:
             yield table.c.created_at >= self.since
         if self.until is not None:

@@ -267,10 +267,13 @@ class Store:
         assert document is not None
         return document
 
-    def list_runs(self, limit: int) -> list[dict[str, Any]]:
-        """The newest runs, one row each, without the search words, which repeat the other columns."""
-        rows = [{name: value for name, value in row.items() if name != "words"} for row in self.catalog.newest(limit)]
-        return [row | {"point": json.loads(row["point"])} for row in rows]
+    def list_runs(self, limit: int, sort: str = "newest", text: str = "") -> list[dict[str, Any]]:
+        """Kept runs, one row each: those that a text finds, in an order."""
+        from longhaul.orchestrator.database.filters import Filter
+        from longhaul.orchestrator.database.lists.orders import read_order
+
+        rows = self.catalog.ordered(limit, Filter(text=text, kept=True), read_order(sort))
+        return [row | {"point": json.loads(row["point"])} for row, _ in rows]
 
     def directory(self, run_id: str) -> Path:
         """The folder of a kept run."""

@@ -36,21 +36,49 @@ class ListOptions:
 
     noun: Annotated[Noun, typer.Argument(help="What to list.")] = Noun.experiments
     as_json: JsonOption = False
-    limit: Annotated[int, typer.Option(min=1, help="At most this many runs, newest first.")] = 50
+    limit: Annotated[int, typer.Option(min=1, help="At most this many runs.")] = 50
+    find: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help="Only runs with all these words, as in 'cubic rtt=300ms'."),
+    ] = ""
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="ORDER",
+            help="newest, oldest, a column or a swept field of runs, as in goodput or point.path.rtt; with a minus the largest first.",
+        ),
+    ] = "newest"
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print all runs that match as CSV, whatever --limit says.")] = (
+        False
+    )
+    columns: Annotated[
+        str, typer.Option(metavar="NAME,...", help="The columns of --csv, as in goodput,rtt; all without it.")
+    ] = ""
 
 
 @command(app, "list")
 def list_(options: ListOptions) -> None:
     """List experiments, topologies, modules, presets, measures, series, backends, published values, kept runs or hosts."""
+    if options.noun is not Noun.runs and (
+        options.find or options.as_csv or options.columns or options.sort != "newest"
+    ):
+        from longhaul.orchestrator.system.errors import PlanError
+
+        what = "--find, --sort, --csv and --columns are for kept runs"
+        raise PlanError("listing", options.noun.value, what, "leave them out, or use `longhaul list runs`")
     if options.noun is Noun.hosts:
         from longhaul.cli.machine.hosts import show_hosts
 
         show_hosts(as_json=options.as_json)
     elif options.noun is Noun.runs:
-        from longhaul.laboratory.kept_runs import kept_runs
+        from longhaul.laboratory.kept_runs import kept_run_lines, kept_runs
         from longhaul.orchestrator.execution.run_rows import kept_runs as as_rows
 
-        rows = kept_runs(options.limit)
+        if options.as_csv:
+            for lines in kept_run_lines(options.columns, sort=options.sort, text=options.find):
+                print(lines, end="")
+            return
+        rows = kept_runs(options.limit, sort=options.sort, text=options.find)
         show_rows("runs", rows, as_rows(rows), as_json=options.as_json)
     else:
         from longhaul.orchestrator.execution.catalogues import CATALOGUES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,11 +41,12 @@ def lab_of(store: Store) -> Lab:
     return Lab(f"sqlite:///{store.database.file}")
 
 
-def keep(store: Store, key: str) -> None:
+def keep(store: Store, key: str, **changed: Any) -> None:
     run, trace, _ = recorded("lossy_pair")
     directory = store.home / "staging" / key
     shutil.copytree(RUNS / "lossy_pair", directory)
-    store.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key), trace)
+    run = replace(run, point=changed.get("point", run.point))
+    store.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key) | changed, trace)
 
 
 def test_the_oldest_runs_go_first_and_protected_ones_stay(store: Store) -> None:
@@ -91,6 +94,31 @@ def test_kept_runs_are_listed_for_people_and_for_programs(store: Store) -> None:
     head, line = longhaul("list", "runs", home=store.home).stdout.splitlines()
     assert head.split() == ["run", "experiment", "status", "seed", "cc", "path", "made"]
     assert line.startswith("a" * 20)
+
+
+def test_kept_runs_are_sorted_and_found_and_written_as_csv(store: Store) -> None:
+    for key, seed in (("a" * 20, 3), ("b" * 20, 1), ("c" * 20, 2)):
+        keep(store, key, seed=seed, point={"path.rtt": f"{10 * seed} ms"})
+
+    def ids(*options: str) -> list[str]:
+        return [
+            row["id"][0] for row in json.loads(longhaul("list", "runs", *options, "--json", home=store.home).stdout)
+        ]
+
+    assert ids("--sort", "seed") == ids("--sort", "point.path.rtt") == ["b", "c", "a"]
+    assert ids("--sort", "-seed", "--limit", "2") == ["a", "c"]
+    assert ids("--find", "rtt=20ms") == ["c"]
+    assert ids("--find", "nothing") == []
+    table = longhaul("list", "runs", "--csv", "--columns", "goodput", "--sort", "-seed", home=store.home).stdout
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [(row["id"][0], row["seed"], row["path.rtt"]) for row in rows] == [
+        ("a", "3", "30 ms"), ("c", "2", "20 ms"), ("b", "1", "10 ms"),
+    ]  # fmt: skip
+    assert list(rows[0]) == ["id", "experiment", "status", "seed", "path.rtt", "goodput_bps", "created_at"]
+    refused = longhaul("list", "runs", "--sort", "size", home=store.home)
+    assert refused.returncode == 2 and "sorting runs size: an order is `newest`" in refused.stderr
+    refused = longhaul("list", "experiments", "--csv", home=store.home)
+    assert refused.returncode == 2 and "use `longhaul list runs`" in refused.stderr
 
 
 def test_a_run_that_becomes_wanted_during_pruning_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
