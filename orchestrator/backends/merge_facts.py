@@ -10,7 +10,7 @@ from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES
 
 Facts = dict[str, Any]
 
-# Facts that only the receiver of a flow has; the last three only of flows with a DSCP or requests.
+# Facts that only the receiver of a flow has; the last four only of flows with a DSCP, requests or a barrier.
 _RECEIVERS = (
     "bytes_received",
     "packets_received",
@@ -20,6 +20,7 @@ _RECEIVERS = (
     "dscp_received",
     "requests_sent",
     "requests_completed",
+    "rounds_completed",
 )
 _LONGEST_KERNEL = 64
 

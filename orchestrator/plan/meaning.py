@@ -54,7 +54,7 @@ class Group:
 class Requests:
     """What a client asks for: a pause after each response, or the interval of its requests; without a `count`, as many as fit.
 
-    `timeout_us` is how long it waits for a response over UDP; 0: it asks over TCP.
+    `timeout_us` is how long it waits for a response over UDP; 0: it asks over TCP. With a `barrier` all clients of its group ask at once.
     """
 
     request_bytes: int
@@ -64,6 +64,7 @@ class Requests:
     count: int | None = field(default=None, metadata=SELDOM)
     new_connection: bool = field(default=False, metadata=SELDOM)
     timeout_us: int = field(default=0, metadata=SELDOM)
+    barrier: bool = field(default=False, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)

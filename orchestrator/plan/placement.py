@@ -48,8 +48,8 @@ def place_flows(experiment: Experiment) -> Placement:
     wanted = [host_options(flow, experiment) for flow in flows]
     topology = CATALOG.get(experiment.topology)
     params = dict(experiment.params)
-    # Flows that belong together have one turn.
-    turns = (flow.together for flow in experiment.flows for _ in flow.groups)
+    # Flows that belong together have one turn, if they have one sender.
+    turns = (flow.of_one_sender for flow in experiment.flows for _ in range(0, len(flow.names), flow.of_one_sender))
     chosen = [turn for turn, together in enumerate(turns) for _ in range(together)]
     if topology is not None and topology.grows is not None and topology.grows not in params:
         kinds = list(dict.fromkeys(wanted))
@@ -109,14 +109,16 @@ def _journeys(graph: Graph, experiment: Experiment, chosen: Sequence[int]) -> li
         receivers = _matches(graph, flow, "receiver")
         for place in range(len(flow.names)):
             # All connections of programs, and all streams of a transfer, are between the same two hosts.
-            number = place // flow.together
             pair = graph.pairs[chosen[len(made)] % len(graph.pairs)] if graph.pairs else (None, None)
-            sender = senders[number % len(senders)] if senders else pair[0]
-            receiver = receivers[number % len(receivers)] if receivers else pair[1]
+            sender = senders[place // flow.of_one_sender % len(senders)] if senders else pair[0]
+            receiver = receivers[place // flow.together % len(receivers)] if receivers else pair[1]
             if sender is None or receiver is None:
                 what = f"{experiment.topology} has no pairs, so each flow needs its sender and its receiver"
                 raise PlanError("compiling", f"flows.{flow.name}", what, f"hosts: {_listed(graph.hosts)}")
             made.append(_journey(graph, flow, sender, receiver))
+            if place % flow.together and made[-2].receiver != receiver:
+                what = f"its receivers would be {made[-2].receiver} and {receiver}, and a barrier is of one client"
+                raise PlanError("compiling", f"flows.{flow.name}.receiver", what, "name one receiver")
     return made
 
 

@@ -31,7 +31,8 @@ def control_label(cc: str, variant: str | None) -> str:
 def requests_text(requests: Requests) -> str:
     """What a client asks for, and how often."""
     number = "requests" if requests.count is None else f"{requests.count} requests"
-    each = ", each on a connection of its own" if requests.new_connection else ""
+    each = ", in rounds" if requests.barrier else ""
+    each += ", each on a connection of its own" if requests.new_connection else ""
     each += f", lost after {format_duration(requests.timeout_us)}" if requests.timeout_us else ""
     pause = f", every {format_duration(requests.every_us)}" if requests.every_us else ""
     pause = f", pauses of {format_duration(requests.think_us)}" if requests.think_us else pause

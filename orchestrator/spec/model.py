@@ -186,6 +186,11 @@ class Flow(Part):
         return self.streams if several is None else several.connections
 
     @property
+    def of_one_sender(self) -> int:
+        """How many of those that belong together have the same sender: all, but at a barrier each has its own turn."""
+        return 1 if self.requests is not None and self.requests.barrier else self.together
+
+    @property
     def groups(self) -> list[tuple[str, list[str]]]:
         """Its flows by name: those that belong together, as the streams of a transfer, with their common name."""
         heads = [self.name] if self.count == 1 else _numbered(self.name, self.count)

@@ -109,6 +109,8 @@ EVENT_PATH_CHANGE, EVENT_END, EVENT_FLOW_CHANGE = 4, 5, 6
 EVENT_REQUEST = 7
 # A request without a response in time; its value is the wait.
 EVENT_REQUEST_LOST = 8
+# The last response of a round, of the first flow at a barrier; its value is the time of the round, in nanoseconds.
+EVENT_ROUND = 9
 
 
 def _dtype(fields: list[tuple[str, str, int]]) -> np.dtype[np.void]:

@@ -424,6 +424,7 @@ static struct requests *read_requests(const struct json *object)
 		MAYBE("count", struct requests, count, FIELD_U64, NEVER),
 		MAYBE("new_connection", struct requests, new_connection, FIELD_BOOL, false),
 		MAYBE("timeout_us", struct requests, timeout_us, FIELD_U64, 0),
+		MAYBE("barrier", struct requests, barrier, FIELD_BOOL, false),
 	};
 	struct requests *requests = need_memory(1, sizeof(*requests));
 

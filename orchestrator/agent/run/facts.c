@@ -338,6 +338,8 @@ static void write_flow(struct writer *writer, const struct flow *flow)
 		writer_unsigned(writer, "requests_completed", counters->requests_completed);
 		writer_unsigned(writer, "requests_served", counters->requests_served);
 	}
+	if (flow->requests && flow->requests->barrier)
+		writer_unsigned(writer, "rounds_completed", counters->rounds_completed);
 	if (flow->dscp) {
 		writer_unsigned(writer, "dscp_sent", counters->dscp_sent);
 		writer_unsigned(writer, "dscp_received", counters->dscp_received);

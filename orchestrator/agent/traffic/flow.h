@@ -21,6 +21,8 @@ struct traffic {
 	bool counted; /* the present socket: the run and the sender's thread may end at one instant */
 	struct arrivals arrivals;  /* udp */
 	struct transfer *transfer; /* of several streams; NULL: the flow has its bytes for itself */
+	struct barrier *barrier;   /* of several clients; NULL: the client asks by itself */
+	size_t place;		   /* at the barrier */
 	/* iperf3 */
 	uint32_t cookie_bytes; /* of a connection, ahead of the data */
 	pid_t server;

@@ -9,6 +9,7 @@
 #include "system/clock.h"
 #include "system/fatal.h"
 #include "system/threads.h"
+#include "traffic/barrier.h"
 #include "traffic/flow.h"
 #include "traffic/iperf3_client.h"
 #include "traffic/iperf3_server.h"
@@ -76,6 +77,7 @@ void flows_prepare(struct plan *plan)
 	for (size_t i = 0; i < plan->flow_count; i++)
 		make_traffic(plan, &plan->flows[i]);
 	transfers_prepare(plan);
+	barriers_prepare(plan);
 	for (size_t i = 0; i < plan->node_count; i++) {
 		if (plan->nodes[i].elsewhere)
 			continue;

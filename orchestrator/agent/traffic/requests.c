@@ -17,6 +17,7 @@
 #include "system/clock.h"
 #include "system/fatal.h"
 #include "trace/probe.h"
+#include "traffic/barrier.h"
 #include "traffic/flow.h"
 #include "traffic/tcp.h"
 
@@ -205,11 +206,14 @@ void *requests_ask_thread(void *argument)
 		due_ns = clock_now_ns();
 	}
 	while (answered && number < asked->count && !clock_interrupted()) {
-		answered = ask(flow, &last_fd, &ended_ns);
+		answered = (!asked->barrier || barrier_wait(flow, &due_ns)) &&
+			   ask(flow, &last_fd, &ended_ns);
 		number += answered;
+		if (answered && asked->barrier)
+			barrier_note_response(flow, ended_ns);
 		due_ns = asked->every_us ? due_ns + asked->every_us * NS_PER_US
 					 : ended_ns + asked->think_us * NS_PER_US;
-		if (answered && number < asked->count && due_ns > ended_ns)
+		if (answered && number < asked->count && due_ns > ended_ns && !asked->barrier)
 			clock_wait(due_ns);
 	}
 	if (number == asked->count)

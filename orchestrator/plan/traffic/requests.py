@@ -35,6 +35,7 @@ def fields_of_requests(written: WrittenFlow, flow: Flow, head: str, addresses: M
         asked.count,
         asked.new_connection,
         parse_duration(asked.timeout or _TIMEOUT) if asked.over == "udp" else 0,
+        asked.barrier,
     )
     group = {"group": Group(head, asked.connections)} if asked.connections > 1 else {}
     return {"requests": numbers, "address": addresses[flow.from_node], **group}
@@ -56,6 +57,9 @@ def requests_asked(run: Run, flow: Flow, fair: float) -> Fetched:
     assert asked is not None
     stop_us = run.duration_us if flow.stop_us is None else min(flow.stop_us, run.duration_us)
     rtt_s, packets = run.meaning.rtt_us / 1e6, math.ceil(asked.response_bytes / run.meaning.mss_bytes)
+    if asked.barrier and flow.group is not None:
+        # The responses of a round share the path.
+        fair /= flow.group.flows
     rounds = math.ceil(math.log2(1 + packets / _INITIAL_WINDOW)) + asked.new_connection
     took_s = max(rounds * rtt_s, rtt_s + packets / fair)
     period_s = max(took_s, asked.every_us / 1e6) if asked.every_us else took_s + asked.think_us / 1e6

@@ -123,6 +123,10 @@ class Requests(Part):
     connections: int = Field(
         1, ge=1, le=100, description="clients at once; above 1 they are named name-1 to name-n, and name is their total"
     )
+    barrier: Switch = Field(
+        False,
+        description="rounds: all connections ask at once, and again when every response of the round has come; each has the next of the senders, and one receiver is the client of all",
+    )
     new_connection: Switch = Field(False, description="each request opens a connection, and its time includes that")
 
 

@@ -119,6 +119,12 @@ def _of_transport(asked: Requests) -> Iterator[Refusal]:
         return
     if asked.new_connection:
         yield "requests", None, "new_connection only over tcp"
+    if asked.barrier:
+        yield (
+            "requests",
+            None,
+            "barrier only over tcp: a round ends with all of its responses, and a ping may have none",
+        )
     for written in filter(None, (asked.request, asked.response)):
         if not _LEAST_PING_BYTES <= parse_size(written) <= _MOST_PING_BYTES:
             allowed = f"over udp a request or a response of {_LEAST_PING_BYTES} to {_MOST_PING_BYTES} bytes"

@@ -84,6 +84,11 @@ def test_pings_are_udp_without_a_rate() -> None:
         ),
         ({"requests": {"over": "udp", "response": "66 KB"}}, "over udp a request or a response of 8 to 65507 bytes"),
         ({"requests": {"over": "udp", "new_connection": "on"}}, "new_connection only over tcp"),
+        (
+            {"requests": {"over": "udp", "barrier": "on"}},
+            "barrier only over tcp: a round ends with all of its responses",
+        ),
+        ({"requests": {"barrier": "always"}}, "on or off"),
         ({"requests": {"timeout": "1 s"}}, "timeout only over udp"),
         ({"requests": {"over": "udp"}, "cc": "bbr"}, "only for a TCP flow, this one is UDP"),
         ({"requests": {"over": "sctp"}}, "one of tcp, udp"),
@@ -102,6 +107,50 @@ def test_pings_are_udp_without_a_rate() -> None:
 def test_what_is_refused(flow: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         planned(**flow)
+
+
+def test_the_servers_of_a_barrier_are_the_senders_in_turn() -> None:
+    run = compiled({"requests": {"connections": 3, "barrier": "on"}})
+    assert [flow.name for flow in run.flows] == ["rpc-1", "rpc-2", "rpc-3"]
+    assert [(flow.from_node, flow.to_node) for flow in run.flows] == [("a1", "b1"), ("a2", "b1"), ("a3", "b1")]
+    assert [flow.address for flow in run.flows] == [address_of(run, flow.from_node) for flow in run.flows]
+    assert {flow.start_us for flow in run.flows} == {run.flows[0].start_us}
+    assert {flow.requests for flow in run.flows} == {Requests(100, 10_000, barrier=True)}
+    assert Run.from_json(run.as_json()) == run
+    assert "requests of 100 B for 10 KB, in rounds over cubic" in "\n".join(describe_run(run))
+
+
+def test_two_barriers_and_other_flows_have_turns_of_their_own() -> None:
+    servers = {"requests": {"connections": 2, "barrier": "on"}, "count": 2}
+    run = compiled(servers, {"requests": {"connections": 2}}, {"cc": "cubic"})
+    assert [flow.from_node for flow in run.flows] == ["a1", "a2", "a3", "a4", "a1", "a1", "a2"]
+    run = compiled({"requests": {"connections": 6, "barrier": "on"}, "sender": "a*", "receiver": "b1"})
+    assert [flow.from_node for flow in run.flows] == ["a1", "a2", "a3", "a4", "a1", "a2"]
+
+
+def test_without_a_barrier_the_plan_does_not_name_it() -> None:
+    run = planned(requests={"connections": 2})
+    assert "barrier" not in str(run.as_json()["flows"])
+    assert {flow.from_node for flow in run.flows} == {"a1"}
+
+
+def test_a_barrier_is_of_one_client() -> None:
+    flow = {"name": "rpc", "requests": {"connections": 2, "barrier": "on"}}
+    hosts = {"topology": "parking_lot", "params": {"k": 2}, "path": None}
+    with pytest.raises(PlanError) as refused:
+        compile_plan(experiment(**hosts, flows=[flow]))
+    assert (refused.value.subject, refused.value.hint) == ("flows.rpc.receiver", "name one receiver")
+    assert "its receivers would be" in refused.value.what
+
+
+def compiled(*flows: dict[str, Any]) -> Run:
+    """A plan of flows of an incast of four senders."""
+    named = [{"name": ("rpc", "others", "bulk")[place]} | flow for place, flow in enumerate(flows)]
+    return compile_plan(experiment(topology="incast", params={"n": 4}, path=None, flows=named)).runs[0]
+
+
+def address_of(run: Run, node: str) -> str:
+    return next((end.address or "").partition("/")[0] for end in run.ends if end.node == node)
 
 
 def test_requests_need_a_virtual_clock() -> None:
