@@ -30,7 +30,7 @@ from longhaul.orchestrator.analysis.series import (
     rises,
     ticks_within_s,
 )
-from longhaul.orchestrator.analysis.traffic.requests import request_numbers
+from longhaul.orchestrator.analysis.traffic.requests import request_numbers, round_numbers
 from longhaul.orchestrator.analysis.traffic.totals import totals
 from longhaul.orchestrator.analysis.unqueued_drops import acks_filtered, all_drops, measure_policers
 from longhaul.orchestrator.plan.run import Flow, Link, Run
@@ -193,6 +193,8 @@ def _flow(
     }
     if flow.requests is not None:
         numbers["requests"] = request_numbers(trace, [flow.id], (window.begin_s, window.end_s))
+        if flow.requests.barrier and flow.group is None:
+            numbers["rounds"] = round_numbers(trace, [flow.id], (window.begin_s, window.end_s))
     return numbers
 
 

@@ -65,8 +65,9 @@ SAME_FORMULAS = dict.fromkeys(
         "897393ced42e",
         "b0b4f4b99bc5",
         "5bb6d90e854c",
+        "cf5887270dbc",
     ),
-    "cf5887270dbc",
+    "aef919b057fd",
 )
 
 

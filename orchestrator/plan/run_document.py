@@ -52,7 +52,7 @@ class QueueLength(TypedDict):
 
 
 class RequestTimes(TypedDict):
-    """Milliseconds, from a request to the end of its response."""
+    """Milliseconds, from a request to the end of its response, or from the requests of a round to its last response."""
 
     mean: float
     p50: float
@@ -66,6 +66,13 @@ class RequestNumbers(TypedDict):
 
     completed: int
     lost: int
+    time_ms: RequestTimes | None
+
+
+class RoundNumbers(TypedDict):
+    """Rounds of a barrier that ended in the window; the times are null without one."""
+
+    completed: int
     time_ms: RequestTimes | None
 
 
@@ -97,9 +104,10 @@ class _AnyFlowNumbers(TypedDict):
 
 
 class FlowNumbers(_AnyFlowNumbers, total=False):
-    """A flow, in the part of the window in which it was active; `requests` only of a flow that has them."""
+    """A flow, in the part of the window in which it was active; `requests` only of a flow that has them, `rounds` if it is alone at a barrier."""
 
     requests: RequestNumbers
+    rounds: RoundNumbers
 
 
 class Delays(TypedDict):
@@ -164,9 +172,10 @@ class _AnyTotalNumbers(TypedDict):
 
 
 class TotalNumbers(_AnyTotalNumbers, total=False):
-    """Several flows under their common name: the streams of one transfer, or the connections of `requests`."""
+    """Several flows under their common name: the streams of one transfer, or the connections of `requests`; `rounds` only with a barrier."""
 
     requests: RequestNumbers
+    rounds: RoundNumbers
 
 
 class PolicerNumbers(TypedDict):

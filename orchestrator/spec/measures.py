@@ -108,14 +108,25 @@ _ROWS = (
         "requests.lost",
         "requests over udp whose wait for a response ended in the window",
     ),
+    Measure(
+        "rounds",
+        "flow",
+        "number",
+        MORE,
+        "rounds.completed",
+        "rounds of a barrier whose last response came in the window",
+    ),
     *(
-        Measure(
-            f"request_{key}",
-            "flow",
-            "milliseconds",
-            LESS,
-            f"requests.time_ms.{key}",
-            f"{words} time from a request to the end of its response, of those completed in the window; with new_connection, from the first SYN",
+        Measure(f"{one}_{key}", "flow", "milliseconds", LESS, f"{one}s.time_ms.{key}", f"{words} {of}")
+        for one, of in (
+            (
+                "request",
+                "time from a request to the end of its response, of those completed in the window; with new_connection, from the first SYN",
+            ),
+            (
+                "round",
+                "time from the requests of a round to the end of its last response, of rounds that ended in the window",
+            ),
         )
         for key, words in (
             *(("mean", "mean"), ("p50", "median"), ("p95", "95th percentile of the")),
@@ -204,85 +215,33 @@ _ROWS = (
         "queue_delay_percentiles_ms.p99",
         "99th percentile of the queue in bytes / the bandwidth then, over the ticks of the trace",
     ),
-    Measure(
-        "classic_delay",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.classic.delay_ms.mean",
-        "mean time that packets waited in the Classic queue of dualpi2",
-    ),
-    Measure(
-        "classic_delay_p50",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.classic.delay_ms.p50",
-        "median time that packets waited in the Classic queue of dualpi2",
-    ),
-    Measure(
-        "classic_delay_p95",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.classic.delay_ms.p95",
-        "95th percentile of the times that packets waited in the Classic queue of dualpi2",
-    ),
-    Measure(
-        "classic_delay_p99",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.classic.delay_ms.p99",
-        "99th percentile of the times that packets waited in the Classic queue of dualpi2",
-    ),
-    Measure(
-        "classic_signalled",
-        "path",
-        "share",
-        NEITHER,
-        "dual.classic.signalled",
-        "packets marked or dropped / packets, in the Classic queue of dualpi2",
-    ),
-    Measure(
-        "l4s_delay",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.l4s.delay_ms.mean",
-        "mean time that packets waited in the L4S queue of dualpi2",
-    ),
-    Measure(
-        "l4s_delay_p50",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.l4s.delay_ms.p50",
-        "median time that packets waited in the L4S queue of dualpi2",
-    ),
-    Measure(
-        "l4s_delay_p95",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.l4s.delay_ms.p95",
-        "95th percentile of the times that packets waited in the L4S queue of dualpi2",
-    ),
-    Measure(
-        "l4s_delay_p99",
-        "path",
-        "milliseconds",
-        LESS,
-        "dual.l4s.delay_ms.p99",
-        "99th percentile of the times that packets waited in the L4S queue of dualpi2",
-    ),
-    Measure(
-        "l4s_signalled",
-        "path",
-        "share",
-        NEITHER,
-        "dual.l4s.signalled",
-        "packets marked or dropped / packets, in the L4S queue of dualpi2",
+    *(
+        measure
+        for side, title in (("classic", "Classic"), ("l4s", "L4S"))
+        for measure in (
+            *(
+                Measure(
+                    f"{side}_delay{percentile}",
+                    "path",
+                    "milliseconds",
+                    LESS,
+                    f"dual.{side}.delay_ms.{percentile[1:] or 'mean'}",
+                    f"{words} that packets waited in the {title} queue of dualpi2",
+                )
+                for percentile, words in (
+                    *(("", "mean time"), ("_p50", "median time")),
+                    *(("_p95", "95th percentile of the times"), ("_p99", "99th percentile of the times")),
+                )
+            ),
+            Measure(
+                f"{side}_signalled",
+                "path",
+                "share",
+                NEITHER,
+                f"dual.{side}.signalled",
+                f"packets marked or dropped / packets, in the {title} queue of dualpi2",
+            ),
+        )
     ),
     Measure(
         "coupling",
@@ -380,7 +339,7 @@ MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ROWS}
 # Those that several flows together have too, under their common name: the streams of a transfer, the connections of requests.
 OF_TOTALS = (
     *("goodput", "completion_s", "retransmits", "bytes"),
-    *(name for name, measure in MEASURES.items() if measure.field.startswith("requests.")),
+    *(name for name, measure in MEASURES.items() if measure.field.startswith(("requests.", "rounds."))),
 )
 
 

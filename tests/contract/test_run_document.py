@@ -55,7 +55,7 @@ from tests.support.recordings import RUNS, recorded
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
 # Numbers of runs with phases, with flows that belong together, with policers, and with ACK filters.
 _SELDOM = {"phases", "totals", "policed", "policers", "acks_filtered"}
-MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed", "requests")
+MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed", "requests", "barrier")
 
 
 class Recordings:
@@ -115,7 +115,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Any]]:
         keys.append(
             kept("lossy_pair", store, phases=(Phase("early", 0, 1_000_000), Phase("late", 1_000_000, 2_500_000)))
         )
-        keys.append(kept("requests", store))
+        keys += [kept("requests", store), kept("barrier", store)]
         keys += [kept("lossy_pair", store, kernel="mine"), kept("two_queues", store, parts=Parts(2))]
         early = Phase("early", 0, 1_000_000)
         keys += [kept("policed", store), kept("policed", store, phases=(early,))]

@@ -22,7 +22,7 @@ from longhaul.orchestrator.analysis.fidelity.policing import judge_policers
 from longhaul.orchestrator.analysis.fidelity.programs import judge_programs, judge_script
 from longhaul.orchestrator.analysis.fidelity.queue_checks import judge_limit, judge_losses, judge_rate
 from longhaul.orchestrator.analysis.fidelity.replays import judge_replays
-from longhaul.orchestrator.analysis.fidelity.requests import judge_requests
+from longhaul.orchestrator.analysis.fidelity.requests import judge_requests, judge_rounds
 from longhaul.orchestrator.analysis.fidelity.senders import judge_senders
 from longhaul.orchestrator.analysis.fidelity.transfers import judge_transfers
 from longhaul.orchestrator.analysis.fidelity.wireless import is_wireless, judge_media
@@ -94,6 +94,7 @@ def check_fidelity(run: Run, trace: Trace, facts: Facts) -> list[Check]:
         *(Check(*verdict) for verdict in judge_programs(run, facts)),
         *(Check(*verdict) for verdict in judge_transfers(run, facts)),
         *(Check(*verdict) for verdict in judge_requests(run, trace, facts)),
+        *(Check(*verdict) for verdict in judge_rounds(run, trace, facts)),
         *(Check(*verdict) for verdict in judge_dscp(run, facts)),
     ]
 

@@ -107,6 +107,7 @@ REMEDIES: Mapping[str, Remedy] = {
     "bytes of programs": _no_field,
     "bytes of streams": _no_field,
     "requests of both ends": _no_field,
+    "rounds of a barrier": _no_field,
     "DSCP as asked": _no_field,
     "not limited by buffers": _buffers,
     "limits have names": _unnamed,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from longhaul.orchestrator.analysis.series import app_bytes
-from longhaul.orchestrator.analysis.traffic.requests import request_numbers
+from longhaul.orchestrator.analysis.traffic.requests import request_numbers, round_numbers
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.run_document import FlowNumbers, TotalNumbers
 from longhaul.orchestrator.plan.traffic.streams import groups_of
@@ -42,6 +42,8 @@ def totals(
         }
         if flows[0].requests is not None:
             numbers["requests"] = request_numbers(trace, [flow.id for flow in flows], window_s)
+            if flows[0].requests.barrier:
+                numbers["rounds"] = round_numbers(trace, [flow.id for flow in flows], window_s)
         yield numbers
 
 

@@ -17,6 +17,7 @@ from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run import Expectation, Run
 from longhaul.orchestrator.spec.amounts import say_amount
 from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_REQUEST_LOST, EVENT_ROUND, Records
 from tests.support.recordings import plain_run, recorded, steady, trace_of
 
 
@@ -251,10 +252,10 @@ def test_every_measure_is_at_the_place_of_its_row() -> None:
     document["path"]["dual"] = summarise(*recorded("two_queues"))["path"]["dual"]
     policed: Any = summarise(*recorded("policed"))
     document |= {name: policed[name] for name in ("policed", "acks_filtered")}
-    # Only a flow of requests has their measures.
-    asked = summarise(*recorded("requests"))["flows"][0]["requests"]
+    # Only a flow of requests has their measures, and only one at a barrier those of rounds.
+    asked = {name: summarise(*recorded("barrier"))["flows"][3][name] for name in ("requests", "rounds")}
     parts = {
-        "flow": [flow | {"requests": asked} for flow in document["flows"]],
+        "flow": [flow | asked for flow in document["flows"]],
         "path": [document["path"]],
         "run": [document],
     }
@@ -301,6 +302,64 @@ def test_a_count_of_one_end_that_differs_is_found(fact: str, value: int, name: s
     assert not [check for check in check_fidelity(run, trace, found) if not check.ok]
     found["flows"][0][fact] = value
     assert name in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+
+
+def test_rounds_are_those_of_the_clients_together_or_of_a_lone_one() -> None:
+    document = summarise(*recorded("barrier"))
+    (block,), flows = document["totals"], document["flows"]
+    rounds, times = block["rounds"], block["rounds"]["time_ms"]
+    assert times is not None
+    assert 0 < rounds["completed"] <= min(flow["requests"]["completed"] for flow in flows[:3])
+    slowest = [flow["requests"]["time_ms"] for flow in flows[:3]]
+    assert times["max"] == max(one["max"] for one in slowest if one)
+    assert all("rounds" not in flow for flow in flows[:3])
+    assert flows[3]["rounds"]["time_ms"] == flows[3]["requests"]["time_ms"]
+    assert 0 < document["phases"]["late"]["totals"][0]["rounds"]["completed"] < rounds["completed"]
+    assert value_of(document, "round_p99", "block") == times["p99"]
+    assert value_of(document, "round_p99", "block-1") is None
+
+
+def _moved(events: Records, what: int, by_ns: int) -> None:
+    """The second event of a kind, later and longer by some time."""
+    at = np.flatnonzero(events["what"] == what)[1]
+    for field in ("t_ns", "value"):
+        events[field][at] = int(events[field][at]) + by_ns
+
+
+@pytest.mark.parametrize(
+    ("what", "by_ns"), [(EVENT_ROUND, 1), (EVENT_ROUND, -1), (EVENT_REQUEST, 1_000_000_000)], ids=str
+)
+def test_a_round_with_other_times_than_its_responses_is_found(what: int, by_ns: int) -> None:
+    run, trace, found = recorded("barrier")
+    assert not [check for check in check_fidelity(run, trace, found) if not check.ok]
+    _moved(trace.events, what, by_ns)
+    assert "rounds of a barrier" in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+
+
+def test_a_round_that_begins_before_the_end_of_the_one_before_is_found() -> None:
+    run, trace, found = recorded("barrier")
+    asked = np.flatnonzero((trace.events["what"] == EVENT_REQUEST) & (trace.events["id"] < 3))
+    ended = np.flatnonzero((trace.events["what"] == EVENT_ROUND) & (trace.events["id"] == 0))
+    # The whole second round, a microsecond earlier at its begin.
+    trace.events["value"][asked[3:6]] += 1000
+    trace.events["value"][ended[1]] += 1000
+    assert "rounds of a barrier" in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+
+
+@pytest.mark.parametrize("flow", [0, 2, 3])
+def test_a_count_of_rounds_that_differs_is_found(flow: int) -> None:
+    run, trace, found = recorded("barrier")
+    found["flows"][flow]["rounds_completed"] += 1
+    assert [check.name for check in check_fidelity(run, trace, found) if not check.ok] == ["rounds of a barrier"]
+
+
+def test_a_response_without_its_event_is_no_round() -> None:
+    run, trace, found = recorded("barrier")
+    events = trace.events
+    at = np.flatnonzero((events["what"] == EVENT_REQUEST) & (events["id"] == 1))[1]
+    events["what"][at] = EVENT_REQUEST_LOST
+    broken = {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+    assert broken == {"requests of both ends", "rounds of a barrier"}
 
 
 @pytest.mark.parametrize("change", [{"bytes_received": 1}, {"bytes_sent": 10**9}])
