@@ -19,6 +19,8 @@ FAILED = "failed"
 
 # The columns of requests, where any flow has them.
 _REQUESTS = ("requests", "lost", "request p50", "request p99")
+# Those of rounds, where any flow or total has them.
+_ROUNDS = ("rounds", "round p50", "round p99")
 _NUMBERS = ("goodput", "RTT p50", "RTT p95", "cwnd", "retransmits", "completion")
 
 # The columns of a summary: title, key in the rows, how a value is written.
@@ -31,6 +33,9 @@ _OF_FLOWS: tuple[Column, ...] = (
     ("lost", "requests.lost", lambda value: f"{value:.0f}"),
     ("request p50", "requests.time_ms.p50", lambda value: f"{value:.3f} ms"),
     ("request p99", "requests.time_ms.p99", lambda value: f"{value:.3f} ms"),
+    ("rounds", "rounds.completed", lambda value: f"{value:.0f}"),
+    ("round p50", "rounds.time_ms.p50", lambda value: f"{value:.3f} ms"),
+    ("round p99", "rounds.time_ms.p99", lambda value: f"{value:.3f} ms"),
 )
 _OF_PATHS: tuple[Column, ...] = (
     ("all flows", "goodput_total", format_rate),
@@ -44,7 +49,8 @@ def flow_rows(documents: Sequence[Document]) -> list[Row]:
     """One row for each flow of each run, and one for all flows of a run that has several."""
     rows: list[Row] = []
     asked = any("requests" in flow for document in documents for flow in _flows(document))
-    columns = ("flow", "cc", *_NUMBERS, *(_REQUESTS if asked else ()))
+    rounds = any("rounds" in one for document in documents for one in (*_flows(document), *document.get("totals", ())))
+    columns = ("flow", "cc", *_NUMBERS, *(_REQUESTS if asked else ()), *(_ROUNDS if rounds else ()))
     for document in documents:
         start = (
             {"run": document["run"][:8], "point": point_text(document["point"]), "seed": str(document["seed"])}
@@ -148,12 +154,16 @@ def _total_cells(total: Document) -> Row:
 
 
 def _request_cells(flow: Document) -> Row:
-    """The requests of a flow or a total; none of others."""
-    if (requests := flow.get("requests")) is None:
-        return {}
-    times = requests["time_ms"] or {}
-    texts = (number_text(times.get(name), " ms", digits=3) for name in ("p50", "p99"))
-    return dict(zip(_REQUESTS, (str(requests["completed"]), str(requests["lost"]), *texts), strict=True))
+    """The requests and the rounds of a flow or a total; none of others."""
+    cells: Row = {}
+    for titles, part in ((_REQUESTS, "requests"), (_ROUNDS, "rounds")):
+        if (numbers := flow.get(part)) is None:
+            continue
+        times = numbers["time_ms"] or {}
+        counts = (str(numbers[name]) for name in ("completed", "lost") if name in numbers)
+        texts = (number_text(times.get(name), " ms", digits=3) for name in ("p50", "p99"))
+        cells |= dict(zip(titles, (*counts, *texts), strict=True))
+    return cells
 
 
 def _interval(row: Document | None, text: Callable[[float], str]) -> str:

@@ -180,6 +180,8 @@ def _flow_table(document: RunDocument) -> str:
     head += ["cwnd mean", "Retransmits", "Loss", "Completion"]
     asked = any("requests" in flow for flow in document["flows"])
     head += ["Requests", "Lost requests", "Request p50", "Request p99"] if asked else []
+    rounds = any("rounds" in one for one in (*document["flows"], *document.get("totals", ())))
+    head += ["Rounds", "Round p50", "Round p99"] if rounds else []
     rows = []
     for flow in document["flows"]:
         rtt: Mapping[str, Any] = flow["rtt_ms"] or {}
@@ -194,7 +196,8 @@ def _flow_table(document: RunDocument) -> str:
                 str(flow["retransmits"]),
                 "" if flow["loss_ratio"] is None else format_share(float(f"{flow['loss_ratio']:.3g}")),
                 NO_ANSWER if unanswered(flow) else _number(flow["completion_s"], " s", 3),
-                *(_requests(flow) if asked else ()),
+                *(_times(flow, "requests", "completed", "lost") if asked else ()),
+                *(_times(flow, "rounds", "completed") if rounds else ()),
             ]
         )
     for total in document.get("totals", ()):
@@ -210,17 +213,19 @@ def _flow_table(document: RunDocument) -> str:
                 str(total["retransmits"]),
                 "",
                 _number(total["completion_s"], " s", 3),
-                *(_requests(total) if asked else ()),
+                *(_times(total, "requests", "completed", "lost") if asked else ()),
+                *(_times(total, "rounds", "completed") if rounds else ()),
             ]
         )
     return _table("Flows, in the part of the measured window in which each was active", head, rows)
 
 
-def _requests(flow: Mapping[str, Any]) -> list[str]:
-    requests: Mapping[str, Any] = flow.get("requests") or {}
-    times = requests.get("time_ms") or {}
+def _times(flow: Mapping[str, Any], part: str, *counts: str) -> list[str]:
+    """The counts and the times of the requests, or the rounds, of a flow or a total."""
+    numbers: Mapping[str, Any] = flow.get(part) or {}
+    times = numbers.get("time_ms") or {}
     return [
-        *(str(requests.get(name, "")) for name in ("completed", "lost")),
+        *(str(numbers.get(name, "")) for name in counts),
         *(_number(times.get(name), " ms", 3) for name in ("p50", "p99")),
     ]
 

@@ -22,12 +22,19 @@ export interface FlowNumbers {
   completion_s: number | null;
   connected_s?: number | null;
   requests?: RequestNumbers;
+  rounds?: RoundNumbers;
 }
 
 /** Requests that were completed in the window, and their times. */
 export interface RequestNumbers {
   completed: number;
   lost: number;
+  time_ms: { p50: number; p99: number } | null;
+}
+
+/** Rounds of a barrier that ended in the window, and their times. */
+export interface RoundNumbers {
+  completed: number;
   time_ms: { p50: number; p99: number } | null;
 }
 
@@ -40,6 +47,7 @@ export interface TotalNumbers {
   bytes: number;
   completion_s: number | null;
   requests?: RequestNumbers;
+  rounds?: RoundNumbers;
 }
 
 /** A flow's congestion control, with the source of one that replaces the kernel's: "cubic (user-supplied 3f9a12c4)". */

@@ -98,6 +98,27 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
     cell: (flow) => ms(flow.requests?.time_ms?.p99),
     by: (flow) => flow.requests?.time_ms?.p99,
   },
+  {
+    key: "rounds",
+    name: "Rounds",
+    number: true,
+    cell: (flow) => count(flow.rounds?.completed),
+    by: (flow) => flow.rounds?.completed,
+  },
+  {
+    key: "round50",
+    name: "Median round",
+    number: true,
+    cell: (flow) => ms(flow.rounds?.time_ms?.p50),
+    by: (flow) => flow.rounds?.time_ms?.p50,
+  },
+  {
+    key: "round99",
+    name: "99 % round",
+    number: true,
+    cell: (flow) => ms(flow.rounds?.time_ms?.p99),
+    by: (flow) => flow.rounds?.time_ms?.p99,
+  },
 ];
 
 /** Several flows as a row below them, whose round trips and windows are their own. */
@@ -123,10 +144,8 @@ export function RunFacts({ run, outline, verification }: Props) {
     );
   }
   if (!isKept(run.status) || found.flows === undefined) return null;
-  const columns = COLUMNS.filter(
-    (column) => column.by === undefined || found.flows?.some((flow) => column.by?.(flow) != null),
-  );
   const rows = [...found.flows, ...(found.totals ?? []).map(asFlow)];
+  const columns = COLUMNS.filter((column) => column.by === undefined || rows.some((row) => column.by?.(row) != null));
   const measured = outline === null ? "" : windowText(outline);
   return (
     <div className={styles.facts}>
