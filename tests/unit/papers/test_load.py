@@ -23,6 +23,7 @@ from longhaul.orchestrator.papers.load import (
 from longhaul.orchestrator.papers.verdicts import NOT_CHECKABLE, judge_claim
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.plan.traffic.streams import groups_of
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.spec.sweep import point_texts
@@ -42,6 +43,7 @@ def measured(run: Run, number: int) -> Any:
     """A document in which every measure has some value, different in every run."""
     value = 1.0 + number % 7
     window = {
+        "totals": [{"name": group.name} | filled(paths("flow"), value) for group, _ in groups_of(run)],
         "flows": [{"name": flow.name} | filled(paths("flow", "either"), value) for flow in run.flows],
         "path": filled(paths("path", "either"), value),
         **filled(paths("run"), value),
