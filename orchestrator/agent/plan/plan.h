@@ -221,7 +221,7 @@ struct flow_counters {
 	uint64_t marks_reported, marks_received;
 	char error[160];
 	uint64_t requests_sent, requests_completed, requests_served;
-	uint64_t rounds_completed; /* of its barrier */
+	uint64_t rounds_completed;	  /* of its barrier */
 	uint8_t dscp_sent, dscp_received; /* as read from the sockets of both ends */
 	/* iperf3 */
 	uint64_t bytes_given;	  /* by the program to its socket */
@@ -285,7 +285,7 @@ struct flow {
 	uint32_t shape_milli;
 	uint16_t client_port;	   /* iperf3: the data connection's source port */
 	uint32_t block_bytes;	   /* iperf3: written at once; a stream of a group: taken at once */
-	const char *group;	   /* streams with the same one share their bytes, requests a barrier; NULL: none */
+	const char *group;	   /* of streams that share bytes, or of requests; NULL: none */
 	struct requests *requests; /* requests */
 	struct programs *program;  /* program; NULL for its second connection and so on */
 

@@ -11,7 +11,7 @@ enum event {
 	EVENT_PATH_CHANGED,
 	EVENT_END,
 	EVENT_FLOW_CHANGED,
-	EVENT_REQUEST,	   /* completed; the value is its time in nanoseconds */
+	EVENT_REQUEST,	    /* completed; the value is its time in nanoseconds */
 	EVENT_REQUEST_LOST, /* the value is how long its response was waited for */
 	EVENT_ROUND	    /* completed, of the first flow at a barrier; the value is its time */
 };

@@ -12,11 +12,13 @@
 #include "trace/probe.h"
 #include "traffic/flow.h"
 
+struct client {
+	const struct flow *flow;
+	sem_t turn;
+};
+
 struct barrier {
-	struct client {
-		const struct flow *flow;
-		sem_t turn;
-	} *clients;
+	struct client *clients;
 	size_t count, ready, answered;
 	uint64_t due_ns, begin_ns;
 };
