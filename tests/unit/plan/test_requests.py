@@ -61,6 +61,13 @@ def test_the_estimate_has_the_requests_that_fit(requests: dict[str, Any], expect
     assert expected_traffic(run).tcp == pytest.approx(expected * packets, rel=0.05)
 
 
+def test_the_blocks_of_a_round_share_the_path_in_the_estimate() -> None:
+    """100 Mbit/s takes 0.34 s for the 20 blocks of 200 KB of a round."""
+    run = planned(requests={"response": "200 KB", "connections": 20, "barrier": "on"})
+    rounds = expected_traffic(run).tcp / (20 * -(-200_000 // 1448))
+    assert 10 < rounds < 5 / 0.34
+
+
 def test_counted_requests_bound_the_packets() -> None:
     assert data_packets(planned(requests={"response": "10 KB", "count": 7})) == 49
 
