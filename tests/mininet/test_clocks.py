@@ -32,6 +32,14 @@ def test_in_virtual_time_mininet_and_the_sandbox_agree(carry: Carry, bandwidth: 
     assert mininet["rtt_ms"]["min"] == pytest.approx(sandbox["rtt_ms"]["min"], abs=0.02)
 
 
+def test_rounds_of_a_barrier_take_as_long_in_mininet_as_in_the_sandbox(carry: Carry) -> None:
+    requests = {"response": "10 KB", "connections": 4, "barrier": "on", "think": "100 ms"}
+    path, flows = {"bandwidth": "100 Mbit/s", "rtt": "20 ms"}, [{"name": "block", "requests": requests}]
+    sandbox, mininet = (only(carry(place, path=path, flows=flows))["totals"][0] for place in (SANDBOX, VIRTUAL))
+    assert mininet["rounds"]["completed"] == sandbox["rounds"]["completed"] > 20
+    assert mininet["rounds"]["time_ms"]["p50"] == pytest.approx(sandbox["rounds"]["time_ms"]["p50"], abs=0.02)
+
+
 def test_reruns_in_virtual_time_are_identical(carry: Carry) -> None:
     """With loss, jitter and background traffic, which draw random numbers, and with Python and its shells."""
     flows = [
