@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The medium of sch_lh_dcf: how long frames are in the air, and who may send. sch_lh_dcf.c says what it models and how
- * its two locks go together; nothing here knows of netlink or of packets but for their lengths.
+ * The medium of sch_lh_dcf: who may send, and what becomes of it. sch_lh_dcf.c says what it models and how its two locks
+ * go together; nothing here knows of netlink or of packets but for their lengths.
  *
  *	IDLE --slot of one--> SENDING --end of its data--> CLOSING --end of its ACK--> IDLE
  *	  \--slot of several------------------------------>/   (end of the collision)
@@ -9,6 +9,7 @@
 #ifndef DCF_MEDIUM_H
 #define DCF_MEDIUM_H
 
+#include <linux/bits.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -18,17 +19,9 @@
 #include <linux/spinlock.h>
 #include <net/sch_generic.h>
 
+#include "dcf_air.h"
 #include "lh_dcf.h"
 
-#define SLOT_NS ((u64)20 * NSEC_PER_USEC)
-#define SIFS_NS ((u64)10 * NSEC_PER_USEC)
-#define DIFS_NS ((u64)50 * NSEC_PER_USEC)
-#define PLCP_US 192 /* long preamble 144, header 48, both at 1 Mbit/s */
-#define RTS_BYTES 20
-#define CTS_BYTES 14
-#define ACK_BYTES 14
-#define CW_MIN 31
-#define CW_MAX 1023
 /* Frames no longer than the RTS threshold count short retries. Without RTS, the threshold is above every frame. */
 #define ATTEMPTS 7
 #define NEVER U64_MAX
@@ -41,16 +34,8 @@ enum phase {
 
 enum verdict {
 	STAY,
-	LEAVE, /* the head of the queue has arrived */
-	GIVE_UP /* the head of the queue is lost */
-};
-
-/* What the instances of a medium agree on. */
-struct terms {
-	u32 number;
-	u64 rate_bps; /* under the medium's lock: the one that may change */
-	u64 basic_rate_bps;
-	bool rts;
+	LEAVE, /* the burst was in the air, and has arrived but for the frames that failed */
+	GIVE_UP /* the burst is lost */
 };
 
 struct transmitter;
@@ -69,7 +54,8 @@ struct medium {
 	u64 event_ns; /* what the timer waits for */
 	u64 idle_ns; /* since when the channel is idle, or from when it will be */
 	u64 slot; /* at which a station transmits, when idle */
-	u64 exchange_ns; /* of the frame in the air */
+	u64 exchange_ns; /* of the burst in the air */
+	u64 answer_ns; /* of it, from the end of the data */
 	u64 exchanges, collisions, busy_ns;
 };
 
@@ -77,49 +63,38 @@ struct transmitter {
 	struct Qdisc *sch;
 	struct medium *medium;
 	u32 overhead_bytes;
+	u32 aggregate; /* most frames of a burst */
+	bool one_receiver; /* all its packets go to the same one */
 	u64 seed;
 	u64 place; /* among those that joined the medium */
+
+	/* the queue; the device's root lock */
+	u8 receiver[ETH_ALEN]; /* of the burst */
+	bool releasing; /* what has arrived of a burst leaves, packet by packet */
+	struct sk_buff *passed; /* in front of the receiver's first packet; NULL: it is the head, or not sought yet */
+	u32 held; /* packets that have arrived and wait for earlier ones */
 
 	/* contention */
 	struct list_head list;
 	struct rnd_state random;
+	struct rnd_state losses;
+	u32 loss_2p32; /* of each frame that is in the air without a collision */
 	bool contending;
 	bool colliding;
+	bool composed; /* its first attempt has begun: later ones repeat the burst */
 	enum verdict verdict;
-	u32 bytes; /* of the frame it contends for, as in the air */
+	u64 failed; /* frames of the burst, by their places, that have not arrived */
+	u32 mpdu_bytes[WINDOW]; /* of the frames for the receiver, in their order */
+	u32 ready; /* of these */
+	u32 span; /* of the BlockAck's window that they and those held among them fill */
+	struct burst burst;
 	u32 cw;
+	u32 next_cw; /* with which the next burst begins */
 	u32 attempts;
 	u64 slot; /* at which it transmits, counted from idle_ns + DIFS */
 	u64 first_slot; /* from which it counts */
 	struct lh_dcf_xstats stats; /* without the medium's */
 };
-
-/* ---- air time ---- */
-
-static u64 air_ns(u32 bytes, u64 rate_bps)
-{
-	return (PLCP_US + DIV64_U64_ROUND_UP((u64)bytes * 8 * USEC_PER_SEC, rate_bps)) * NSEC_PER_USEC;
-}
-
-static u64 before_data_ns(const struct terms *terms)
-{
-	if (!terms->rts)
-		return 0;
-	return air_ns(RTS_BYTES, terms->basic_rate_bps) + SIFS_NS + air_ns(CTS_BYTES, terms->basic_rate_bps) + SIFS_NS;
-}
-
-static u64 after_data_ns(const struct terms *terms)
-{
-	return SIFS_NS + air_ns(ACK_BYTES, terms->basic_rate_bps);
-}
-
-/* What is lost when frames collide of which this is the longest. */
-static u64 collision_ns(const struct terms *terms, u32 bytes)
-{
-	u64 first_ns = terms->rts ? air_ns(RTS_BYTES, terms->basic_rate_bps) : air_ns(bytes, terms->rate_bps);
-
-	return first_ns + after_data_ns(terms);
-}
 
 /* ---- contention; the medium is locked ---- */
 
@@ -131,6 +106,7 @@ static void wait_until(struct medium *medium, u64 at_ns)
 
 static void wait_for_first(struct medium *medium)
 {
+	const struct phy *phy = phy_of(&medium->terms);
 	struct transmitter *tx;
 
 	medium->slot = NEVER;
@@ -140,7 +116,7 @@ static void wait_for_first(struct medium *medium)
 	if (medium->slot == NEVER)
 		medium->event_ns = NEVER;
 	else
-		wait_until(medium, medium->idle_ns + DIFS_NS + medium->slot * SLOT_NS);
+		wait_until(medium, medium->idle_ns + phy->difs_ns + medium->slot * phy->slot_ns);
 }
 
 static void draw(struct transmitter *tx)
@@ -151,21 +127,31 @@ static void draw(struct transmitter *tx)
 	tx->slot = tx->first_slot + slots;
 }
 
-static void contend(struct transmitter *tx, u32 bytes)
+/* The frames that are ready contend. */
+static void contend(struct transmitter *tx)
 {
 	struct medium *medium = tx->medium;
 	u64 now_ns = ktime_get_ns();
 
 	tx->contending = true;
-	tx->bytes = bytes;
-	tx->cw = CW_MIN;
+	tx->composed = false;
+	tx->cw = tx->next_cw;
+	tx->next_cw = phy_of(&medium->terms)->cw_min;
 	tx->attempts = 0;
 	tx->first_slot = 0;
 	if (medium->phase == MEDIUM_IDLE && now_ns > medium->idle_ns)
-		tx->first_slot = DIV64_U64_ROUND_UP(now_ns - medium->idle_ns, SLOT_NS);
+		tx->first_slot = DIV64_U64_ROUND_UP(now_ns - medium->idle_ns, phy_of(&medium->terms)->slot_ns);
 	draw(tx);
 	if (medium->phase == MEDIUM_IDLE)
 		wait_for_first(medium);
+}
+
+/* A burst takes what is ready as its first attempt begins; after a change to a slower rate, less of it is within the limits. */
+static void compose(struct transmitter *tx)
+{
+	tx->burst = compose_burst(tx->mpdu_bytes, min(tx->ready, tx->composed ? tx->burst.count : tx->aggregate),
+				  &tx->medium->terms);
+	tx->composed = true;
 }
 
 static void stop_contending(struct transmitter *tx)
@@ -185,16 +171,21 @@ static void pronounce(struct transmitter *tx, enum verdict verdict)
 	rcu_read_unlock();
 }
 
+static u32 doubled(const struct transmitter *tx)
+{
+	return min(2 * tx->cw + 1, phy_of(&tx->medium->terms)->cw_max);
+}
+
 static void collide(struct medium *medium)
 {
 	struct transmitter *tx;
-	u32 longest = 0;
+	u64 longest_ns = 0;
 	u64 lost_ns;
 
 	list_for_each_entry(tx, &medium->transmitters, list)
 		if (tx->colliding)
-			longest = max(longest, tx->bytes);
-	lost_ns = collision_ns(&medium->terms, longest);
+			longest_ns = max(longest_ns, tx->burst.air_ns);
+	lost_ns = collision_ns(&medium->terms, longest_ns);
 	medium->collisions++;
 	medium->busy_ns += lost_ns;
 	list_for_each_entry(tx, &medium->transmitters, list) {
@@ -209,7 +200,7 @@ static void collide(struct medium *medium)
 			continue;
 		}
 		tx->stats.retries++;
-		tx->cw = min_t(u32, 2 * tx->cw + 1, CW_MAX);
+		tx->cw = doubled(tx);
 		draw(tx);
 	}
 	medium->phase = MEDIUM_CLOSING;
@@ -218,10 +209,11 @@ static void collide(struct medium *medium)
 
 static void begin_exchange(struct medium *medium, struct transmitter *tx)
 {
-	u64 data_ns = before_data_ns(&medium->terms) + air_ns(tx->bytes, medium->terms.rate_bps);
+	u64 data_ns = before_data_ns(&medium->terms) + tx->burst.air_ns;
 
 	medium->sender = tx;
-	medium->exchange_ns = data_ns + after_data_ns(&medium->terms);
+	medium->answer_ns = after_data_ns(&medium->terms, tx->burst.count);
+	medium->exchange_ns = data_ns + medium->answer_ns;
 	medium->phase = MEDIUM_SENDING;
 	wait_until(medium, medium->event_ns + data_ns);
 }
@@ -235,6 +227,7 @@ static void transmit(struct medium *medium)
 	list_for_each_entry(tx, &medium->transmitters, list) {
 		tx->colliding = tx->contending && tx->slot == medium->slot;
 		if (tx->colliding) {
+			compose(tx);
 			sender = tx;
 			count++;
 		}
@@ -257,6 +250,34 @@ static void transmit(struct medium *medium)
 	begin_exchange(medium, sender);
 }
 
+/* Draws which frames of the burst fail; if none arrives there is no answer, and the next attempt waits as after a collision. */
+static void lose_frames(struct transmitter *tx)
+{
+	u32 i, failed = 0;
+
+	tx->failed = 0;
+	for (i = 0; tx->loss_2p32 && i < tx->burst.count; i++) {
+		if (prandom_u32_state(&tx->losses) < tx->loss_2p32) {
+			tx->failed |= BIT_ULL(i);
+			failed++;
+		}
+	}
+	if (failed == tx->burst.count)
+		tx->next_cw = doubled(tx);
+	else if (tx->burst.count > 1)
+		tx->stats.block_acks++;
+	tx->stats.failed_mpdus += failed;
+}
+
+static void count_burst(struct transmitter *tx)
+{
+	tx->stats.mpdus += tx->burst.count;
+	tx->stats.mpdu_bytes += tx->burst.mpdu_bytes;
+	tx->stats.psdu_bytes += tx->burst.psdu_bytes;
+	tx->stats.symbols += tx->burst.symbols;
+	tx->stats.aggregates += tx->burst.count > 1;
+}
+
 static void arrive(struct medium *medium)
 {
 	struct transmitter *tx = medium->sender;
@@ -266,11 +287,13 @@ static void arrive(struct medium *medium)
 	if (tx) {
 		tx->stats.frames++;
 		tx->stats.exchange_ns += medium->exchange_ns;
+		count_burst(tx);
+		lose_frames(tx);
 		pronounce(tx, LEAVE);
 	}
 	medium->sender = NULL;
 	medium->phase = MEDIUM_CLOSING;
-	wait_until(medium, medium->event_ns + after_data_ns(&medium->terms));
+	wait_until(medium, medium->event_ns + medium->answer_ns);
 }
 
 /*

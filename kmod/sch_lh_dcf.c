@@ -9,18 +9,26 @@
  * An instance is one transmitter: a drop-tail queue of `limit` packets at the root of a device, or below netem. Instances
  * that name the same medium number form one channel, wherever in this kernel they are: the number is global, over devices
  * and network namespaces, because the nodes of an emulated network are namespaces and have the air in common. The medium
- * lives as long as its instances. They agree on its rate, basic rate and use of RTS; a `change` of the rate through any of
- * them is the medium's.
+ * lives as long as its instances. They agree on its PHY, rate, basic rate and use of RTS; a `change` of the rate through any
+ * of them is the medium's.
  *
  * Access is that of the Distributed Coordination Function (IEEE 802.11-1999 clause 9.2) over the DSSS PHY (clause 15), long
- * preamble, without propagation delay and without any loss but collisions:
+ * preamble, or over the HT PHY of 802.11n (IEEE 802.11-2012 clause 20), without propagation delay and without any loss but
+ * collisions and, with HT, the frames that the option LOSS makes fail:
  *
- *	SLOT 20 us   SIFS 10 us   DIFS = SIFS + 2 SLOT = 50 us   CW 31, 63, ..., 1023   at most 7 attempts (dot11ShortRetryLimit)
+ *	DSSS	SLOT 20 us   SIFS 10 us   DIFS = SIFS + 2 SLOT = 50 us   CW 31, 63, ..., 1023
+ *	HT	SLOT  9 us   SIFS 16 us   DIFS = SIFS + 2 SLOT = 34 us   CW 15, 31, ..., 1023
+ *		at most 7 attempts (dot11ShortRetryLimit)
  *
- *	air(n, rate) = 192 us + ceil(8 n / rate) in whole us (the unit of the PLCP's LENGTH field)
  *	exchange     = [air(20, basic) + SIFS + air(14, basic) + SIFS +]	the RTS and the CTS, where they are used
  *		       air(IP packet + overhead, rate) + SIFS + air(14, basic)	the data and its ACK
  *	collision    = air(20, basic), or the longest data frame's without RTS, + SIFS + air(14, basic)
+ *
+ * dcf_air.h has the air time of each. With HT, a transmitter that wins the channel sends an A-MPDU: of its queue, in order, the
+ * packets for the receiver of the first one, as many as its option AGGREGATE, 65535 bytes and 5.484 ms allow. A BlockAck of
+ * 32 bytes answers it; one packet alone is sent as such and acknowledged. What failed is sent again, first; what arrived after
+ * it is held in the queue until it has arrived, which stands for the receiver's reorder buffer. No frame is further than the
+ * BlockAck's window of 64 from the first that has not arrived. A frame that failed 7 times is lost.
  *
  * The end of a collision is that of the sender's timeout and of everyone else's EIFS less DIFS, which are the same length.
  *
@@ -32,12 +40,13 @@
  *		 DIFS  slots	    exchange			     DIFS  slots   collision
  *	  --+-------+-+-+-+[RTS|CTS|data....|ACK]+-------+-+[RTS,RTS|timeout]+--
  *	    ^idle_ns	   ^begin	    ^the frame	 ^idle_ns
- *	     leaves through the device at the end of its data, and waits in the queue until then.
+ *	     leaves through the device at the end of its data, and waits in the queue until then; an aggregate leaves as a whole.
  *
  * Locks: a device's root lock, under which enqueue and dequeue run, then the medium's. The timer takes the medium's alone,
  * leaves a verdict with the transmitter and schedules its device, whose dequeue carries the verdict out.
  */
 
+#include <linux/etherdevice.h>
 #include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -64,15 +73,87 @@ static DEFINE_MUTEX(media_lock); /* the list and its users */
 
 /* ---- the queue; the device's root lock is held ---- */
 
+/* What becomes of a packet that waits. */
+enum fate {
+	WAITS,
+	HAS_ARRIVED, /* it leaves as soon as all earlier ones for its receiver have left */
+	IS_LOST
+};
+
+struct packet {
+	u8 fate;
+	u8 failures;
+};
+
+static struct packet *packet_of(const struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct packet) > QDISC_CB_PRIV_LEN);
+	return (struct packet *)qdisc_skb_cb(skb)->data;
+}
+
+static u32 mpdu_bytes_of(const struct sk_buff *skb, const struct Qdisc *sch)
+{
+	const struct transmitter *tx = qdisc_priv(sch);
+
+	/* The Ethernet header stays on the ground; 802.11 has its own. */
+	return max_t(int, skb->len - qdisc_dev(sch)->hard_header_len, 0) + tx->overhead_bytes;
+}
+
+/* A frame begins with the address of its receiver. */
+static bool is_for_receiver(const struct transmitter *tx, const struct sk_buff *skb)
+{
+	return tx->one_receiver || (skb_headlen(skb) >= ETH_ALEN && ether_addr_equal_unaligned(skb->data, tx->receiver));
+}
+
+static u32 window_of(const struct transmitter *tx)
+{
+	return tx->medium->terms.ht ? WINDOW : 1;
+}
+
+static void set_receiver(struct transmitter *tx, const struct sk_buff *head)
+{
+	if (skb_headlen(head) >= ETH_ALEN)
+		memcpy(tx->receiver, head->data, ETH_ALEN);
+	else
+		eth_zero_addr(tx->receiver);
+}
+
 static void contend_for_head(struct Qdisc *sch)
 {
 	struct transmitter *tx = qdisc_priv(sch);
-	const struct sk_buff *head = qdisc_peek_head(sch);
-	/* The Ethernet header stays on the ground; 802.11 has its own. */
-	u32 bytes = max_t(int, head->len - qdisc_dev(sch)->hard_header_len, 0) + tx->overhead_bytes;
+	const struct sk_buff *head = qdisc_peek_head(sch), *skb;
+	u32 window = window_of(tx);
 
+	if (!tx->one_receiver)
+		set_receiver(tx, head);
 	spin_lock(&tx->medium->lock);
-	contend(tx, bytes);
+	tx->mpdu_bytes[0] = mpdu_bytes_of(head, sch);
+	tx->ready = 1;
+	tx->span = 1;
+	for (skb = head->next; skb && tx->span < window; skb = skb->next) {
+		if (!is_for_receiver(tx, skb))
+			continue;
+		tx->span++;
+		if (packet_of(skb)->fate == WAITS)
+			tx->mpdu_bytes[tx->ready++] = mpdu_bytes_of(skb, sch);
+	}
+	contend(tx);
+	spin_unlock(&tx->medium->lock);
+}
+
+/* A packet that comes while its receiver's burst waits for the channel may be part of it. */
+static void join_burst(struct Qdisc *sch, const struct sk_buff *skb)
+{
+	struct transmitter *tx = qdisc_priv(sch);
+	u32 window = window_of(tx);
+
+	if (window == 1 || !is_for_receiver(tx, skb))
+		return;
+	spin_lock(&tx->medium->lock);
+	if (tx->contending && !tx->composed && tx->span < window) {
+		tx->span++;
+		tx->mpdu_bytes[tx->ready++] = mpdu_bytes_of(skb, sch);
+	}
 	spin_unlock(&tx->medium->lock);
 }
 
@@ -80,9 +161,12 @@ static int enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 {
 	if (sch->q.qlen >= sch->limit)
 		return qdisc_drop(skb, sch, to_free);
+	*packet_of(skb) = (struct packet){ .fate = WAITS };
 	qdisc_enqueue_tail(skb, sch);
 	if (qdisc_peek_head(sch) == skb)
 		contend_for_head(sch);
+	else
+		join_burst(sch, skb);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -91,40 +175,126 @@ static int lh_dcf_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff
 	return skb_is_gso(skb) ? enqueue_segments(skb, sch, to_free, enqueue_frame) : enqueue_frame(skb, sch, to_free);
 }
 
-static enum verdict take_verdict(struct transmitter *tx)
+/* Gives each packet of the burst its fate. */
+static void judge_packets(struct Qdisc *sch, enum verdict verdict, u32 count, u64 failed)
 {
+	struct transmitter *tx = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u32 i = 0;
+
+	for (skb = sch->q.head; skb && i < count; skb = skb->next) {
+		struct packet *packet = packet_of(skb);
+
+		if (packet->fate != WAITS || !is_for_receiver(tx, skb))
+			continue;
+		if (verdict == GIVE_UP) {
+			packet->fate = IS_LOST;
+		} else if (!(failed & BIT_ULL(i))) {
+			packet->fate = HAS_ARRIVED;
+			tx->held++;
+		} else if (++packet->failures == ATTEMPTS) {
+			packet->fate = IS_LOST;
+			tx->stats.mpdu_drops++;
+		}
+		i++;
+	}
+}
+
+/* The verdict on the burst that was in the air, if there is one. */
+static enum verdict take_verdict(struct Qdisc *sch)
+{
+	struct transmitter *tx = qdisc_priv(sch);
 	enum verdict verdict;
 
 	spin_lock(&tx->medium->lock);
 	verdict = tx->verdict;
 	tx->verdict = STAY;
+	if (verdict != STAY)
+		judge_packets(sch, verdict, tx->burst.count, tx->failed);
 	spin_unlock(&tx->medium->lock);
 	return verdict;
 }
 
-static struct sk_buff *lh_dcf_dequeue(struct Qdisc *sch)
+/* The receiver's first packet, if it no longer waits. */
+static struct sk_buff *find_released(struct Qdisc *sch)
 {
-	enum verdict verdict = take_verdict(qdisc_priv(sch));
-	struct sk_buff *skb;
+	struct transmitter *tx = qdisc_priv(sch);
+	struct sk_buff *skb = tx->passed ? tx->passed->next : sch->q.head;
 
-	if (verdict == STAY) {
-		if (qdisc_peek_head(sch))
-			qdisc_qstats_overlimit(sch);
-		return NULL;
+	while (skb && !is_for_receiver(tx, skb)) {
+		tx->passed = skb;
+		skb = skb->next;
 	}
-	skb = __qdisc_dequeue_head(&sch->q);
-	if (WARN_ON_ONCE(!skb))
-		return NULL;
+	return skb && packet_of(skb)->fate != WAITS ? skb : NULL;
+}
+
+static void take_out(struct Qdisc *sch, struct sk_buff *skb)
+{
+	struct transmitter *tx = qdisc_priv(sch);
+
+	if (tx->passed)
+		tx->passed->next = skb->next;
+	else
+		sch->q.head = skb->next;
+	if (!skb->next)
+		sch->q.tail = tx->passed;
+	skb_mark_not_on_list(skb);
+	sch->q.qlen--;
 	qdisc_qstats_backlog_dec(sch, skb);
+}
+
+static void end_release(struct Qdisc *sch)
+{
+	struct transmitter *tx = qdisc_priv(sch);
+
+	tx->releasing = false;
 	if (qdisc_peek_head(sch))
 		contend_for_head(sch);
-	if (verdict == LEAVE) {
-		qdisc_bstats_update(sch, skb);
-		return skb;
+}
+
+static struct sk_buff *release_next(struct Qdisc *sch)
+{
+	struct transmitter *tx = qdisc_priv(sch);
+	struct sk_buff *skb = find_released(sch);
+
+	if (!skb) {
+		end_release(sch);
+		return NULL;
 	}
-	qdisc_qstats_drop(sch);
-	qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
-	kfree_skb(skb);
+	take_out(sch, skb);
+	if (packet_of(skb)->fate == HAS_ARRIVED)
+		tx->held--;
+	if (!find_released(sch))
+		end_release(sch);
+	return skb;
+}
+
+static struct sk_buff *lh_dcf_dequeue(struct Qdisc *sch)
+{
+	struct transmitter *tx = qdisc_priv(sch);
+
+	if (!tx->releasing) {
+		if (take_verdict(sch) == STAY) {
+			if (qdisc_peek_head(sch))
+				qdisc_qstats_overlimit(sch);
+			return NULL;
+		}
+		tx->releasing = true;
+		tx->passed = NULL;
+	}
+	while (tx->releasing) {
+		struct sk_buff *skb = release_next(sch);
+
+		if (skb && packet_of(skb)->fate == HAS_ARRIVED) {
+			qdisc_bstats_update(sch, skb);
+			return skb;
+		}
+		if (skb) {
+			qdisc_qstats_drop(sch);
+			qdisc_tree_reduce_backlog(sch, 1, qdisc_pkt_len(skb));
+			kfree_skb(skb);
+		}
+	}
 	return NULL;
 }
 
@@ -137,6 +307,9 @@ static void lh_dcf_reset(struct Qdisc *sch)
 		stop_contending(tx);
 		spin_unlock_bh(&tx->medium->lock);
 	}
+	tx->releasing = false;
+	tx->passed = NULL;
+	tx->held = 0;
 	qdisc_reset_queue(sch);
 }
 
@@ -155,7 +328,7 @@ static struct medium *find_medium(u32 number)
 static bool same_terms(const struct terms *one, const struct terms *other)
 {
 	return one->rate_bps == other->rate_bps && one->basic_rate_bps == other->basic_rate_bps &&
-	       one->rts == other->rts;
+	       one->rts == other->rts && one->ht == other->ht;
 }
 
 static struct medium *new_medium(const struct terms *wanted)
@@ -186,7 +359,7 @@ static int join_medium(struct transmitter *tx, const struct terms *wanted, struc
 		medium = new_medium(wanted);
 		error = medium ? 0 : -ENOMEM;
 	} else if (!same_terms(&medium->terms, wanted)) {
-		NL_SET_ERR_MSG_MOD(extack, "others on the medium have another rate, basic rate or use of RTS");
+		NL_SET_ERR_MSG_MOD(extack, "others on the medium have another rate, basic rate, use of RTS or PHY");
 		error = -EINVAL;
 	}
 	if (!error) {
@@ -230,7 +403,20 @@ static const struct nla_policy policy[LH_DCF_MAX + 1] = {
 	[LH_DCF_OVERHEAD_BYTES] = NLA_POLICY_MAX(NLA_U32, 1000),
 	[LH_DCF_RTS] = NLA_POLICY_MAX(NLA_U8, 1),
 	[LH_DCF_SEED] = { .type = NLA_U64 },
+	[LH_DCF_HT] = NLA_POLICY_MAX(NLA_U8, 1),
+	[LH_DCF_AGGREGATE] = NLA_POLICY_RANGE(NLA_U8, 1, WINDOW),
+	[LH_DCF_ONE_RECEIVER] = NLA_POLICY_MAX(NLA_U8, 1),
+	[LH_DCF_LOSS] = { .type = NLA_U32 },
 };
+
+/* A symbol has a whole number of bits. */
+static bool is_ofdm_rate(u64 rate_bps)
+{
+	u32 rest;
+
+	div_u64_rem(rate_bps, SYMBOLS_PER_S, &rest);
+	return !rest && rate_bps <= (u64)STREAM_BPS * MOST_STREAMS;
+}
 
 /* What is written replaces what `terms` holds. As for every other kind of queue, the nest needs no flag that it is one. */
 static int parse(struct nlattr **options, const struct nlattr *option, struct terms *terms,
@@ -248,8 +434,19 @@ static int parse(struct nlattr **options, const struct nlattr *option, struct te
 		terms->basic_rate_bps = nla_get_u64(options[LH_DCF_BASIC_RATE_BPS]);
 	if (options[LH_DCF_RTS])
 		terms->rts = nla_get_u8(options[LH_DCF_RTS]);
+	if (options[LH_DCF_HT])
+		terms->ht = nla_get_u8(options[LH_DCF_HT]);
 	if (!terms->rate_bps || !terms->basic_rate_bps) {
 		NL_SET_ERR_MSG_MOD(extack, "rate and basic rate must be above 0");
+		return -EINVAL;
+	}
+	if (terms->ht && !(is_ofdm_rate(terms->rate_bps) && is_ofdm_rate(terms->basic_rate_bps))) {
+		NL_SET_ERR_MSG_MOD(extack, "with HT, rates are multiples of 250 kbit/s up to 540 Mbit/s");
+		return -EINVAL;
+	}
+	if (!terms->ht && ((options[LH_DCF_AGGREGATE] && nla_get_u8(options[LH_DCF_AGGREGATE]) > 1) ||
+			   (options[LH_DCF_LOSS] && nla_get_u32(options[LH_DCF_LOSS])))) {
+		NL_SET_ERR_MSG_MOD(extack, "aggregates and losses of frames need HT");
 		return -EINVAL;
 	}
 	return 0;
@@ -261,6 +458,7 @@ static void sow(struct transmitter *tx, u64 seed)
 	spin_lock_bh(&tx->medium->lock);
 	tx->seed = seed;
 	prandom_seed_state(&tx->random, seed + tx->place * GOLDEN_RATIO_64);
+	prandom_seed_state(&tx->losses, ~(seed + tx->place * GOLDEN_RATIO_64));
 	spin_unlock_bh(&tx->medium->lock);
 }
 
@@ -276,6 +474,12 @@ static void set_own_options(struct Qdisc *sch, struct nlattr *const *options)
 	/* The same seed again would repeat the draws. */
 	if (options[LH_DCF_SEED] && nla_get_u64(options[LH_DCF_SEED]) != tx->seed)
 		sow(tx, nla_get_u64(options[LH_DCF_SEED]));
+	spin_lock_bh(&tx->medium->lock);
+	if (options[LH_DCF_AGGREGATE])
+		tx->aggregate = nla_get_u8(options[LH_DCF_AGGREGATE]);
+	if (options[LH_DCF_LOSS])
+		tx->loss_2p32 = nla_get_u32(options[LH_DCF_LOSS]);
+	spin_unlock_bh(&tx->medium->lock);
 	sch_tree_unlock(sch);
 }
 
@@ -294,6 +498,10 @@ static int lh_dcf_init(struct Qdisc *sch, struct nlattr *option, struct netlink_
 		return error;
 	tx->sch = sch;
 	tx->overhead_bytes = OVERHEAD_BYTES;
+	tx->aggregate = 1;
+	/* Without aggregates it makes no difference which packets belong together. */
+	tx->one_receiver = !wanted.ht || (options[LH_DCF_ONE_RECEIVER] && nla_get_u8(options[LH_DCF_ONE_RECEIVER]));
+	tx->next_cw = phy_of(&wanted)->cw_min;
 	sch->limit = qdisc_dev(sch)->tx_queue_len ?: 1;
 	sow(tx, options[LH_DCF_SEED] ? nla_get_u64(options[LH_DCF_SEED]) : get_random_u64());
 	set_own_options(sch, options);
@@ -312,8 +520,12 @@ static int lh_dcf_change(struct Qdisc *sch, struct nlattr *option, struct netlin
 	if (error)
 		return error;
 	if (wanted.number != medium->terms.number || wanted.basic_rate_bps != medium->terms.basic_rate_bps ||
-	    wanted.rts != medium->terms.rts) {
-		NL_SET_ERR_MSG_MOD(extack, "medium, basic rate and use of RTS are for life");
+	    wanted.rts != medium->terms.rts || wanted.ht != medium->terms.ht) {
+		NL_SET_ERR_MSG_MOD(extack, "medium, basic rate, use of RTS and PHY are for life");
+		return -EINVAL;
+	}
+	if (wanted.ht && options[LH_DCF_ONE_RECEIVER] && nla_get_u8(options[LH_DCF_ONE_RECEIVER]) != tx->one_receiver) {
+		NL_SET_ERR_MSG_MOD(extack, "one receiver or several is for life");
 		return -EINVAL;
 	}
 	spin_lock_bh(&medium->lock);
@@ -344,7 +556,11 @@ static int lh_dcf_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    !nla_put_u32(skb, LH_DCF_LIMIT, READ_ONCE(sch->limit)) &&
 	    !nla_put_u32(skb, LH_DCF_OVERHEAD_BYTES, READ_ONCE(tx->overhead_bytes)) &&
 	    !nla_put_u8(skb, LH_DCF_RTS, medium->terms.rts) &&
-	    !nla_put_u64_64bit(skb, LH_DCF_SEED, READ_ONCE(tx->seed), LH_DCF_PAD))
+	    !nla_put_u64_64bit(skb, LH_DCF_SEED, READ_ONCE(tx->seed), LH_DCF_PAD) &&
+	    !nla_put_u8(skb, LH_DCF_HT, medium->terms.ht) &&
+	    !nla_put_u8(skb, LH_DCF_AGGREGATE, READ_ONCE(tx->aggregate)) &&
+	    !nla_put_u8(skb, LH_DCF_ONE_RECEIVER, tx->one_receiver) &&
+	    !nla_put_u32(skb, LH_DCF_LOSS, READ_ONCE(tx->loss_2p32)))
 		return nla_nest_end(skb, nest);
 	nla_nest_cancel(skb, nest);
 	return -EMSGSIZE;
@@ -361,6 +577,7 @@ static int lh_dcf_dump_stats(struct Qdisc *sch, struct gnet_dump *dump)
 	stats.medium_exchanges = medium->exchanges;
 	stats.medium_collisions = medium->collisions;
 	stats.medium_busy_ns = medium->busy_ns;
+	stats.held = tx->held;
 	spin_unlock_bh(&medium->lock);
 	return gnet_stats_copy_app(dump, &stats, sizeof(stats));
 }

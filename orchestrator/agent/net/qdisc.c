@@ -159,6 +159,9 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 	COMPARE(overhead_bytes);
 	COMPARE(basic_rate_bps);
 	COMPARE(rts);
+	COMPARE(ht);
+	COMPARE(aggregate);
+	COMPARE(one_receiver);
 	COMPARE(alpha);
 	COMPARE(beta);
 	COMPARE(step);

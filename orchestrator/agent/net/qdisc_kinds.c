@@ -185,6 +185,12 @@ static void put_lh_dcf(struct request *request, const struct qdisc *qdisc)
 	request_add_u32(request, LH_DCF_OVERHEAD_BYTES, qdisc->overhead_bytes);
 	request_add_u8(request, LH_DCF_RTS, qdisc->rts);
 	request_add_u64(request, LH_DCF_SEED, qdisc->seed);
+	if (!qdisc->ht)
+		return;
+	request_add_u8(request, LH_DCF_HT, qdisc->ht);
+	request_add_u8(request, LH_DCF_AGGREGATE, qdisc->aggregate);
+	request_add_u8(request, LH_DCF_ONE_RECEIVER, qdisc->one_receiver);
+	request_add_u32(request, LH_DCF_LOSS, qdisc->loss);
 }
 
 static void put_lh_link(struct request *request, const struct qdisc *qdisc,
@@ -367,6 +373,12 @@ static void get_lh_dcf(const struct rtattr *const *table, struct qdisc *read)
 	read->overhead_bytes = attribute_u32(table[LH_DCF_OVERHEAD_BYTES]);
 	read->rts = attribute_u32(table[LH_DCF_RTS]) != 0;
 	read->seed = attribute_u64(table[LH_DCF_SEED]);
+	read->ht = attribute_u32(table[LH_DCF_HT]) != 0;
+	if (!read->ht)
+		return;
+	read->aggregate = (uint8_t)attribute_u32(table[LH_DCF_AGGREGATE]);
+	read->one_receiver = attribute_u32(table[LH_DCF_ONE_RECEIVER]) != 0;
+	read->loss = attribute_u32(table[LH_DCF_LOSS]);
 }
 
 static void get_lh_link(const struct rtattr *const *table, struct qdisc *read)

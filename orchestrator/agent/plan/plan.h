@@ -94,7 +94,8 @@ struct qdisc {
 	/* lh_dcf */
 	uint32_t medium, overhead_bytes;
 	uint64_t basic_rate_bps;
-	bool rts;
+	bool rts, ht, one_receiver;
+	uint8_t aggregate;
 	/* lh_link: the limit counts bytes; packets leave the account of their socket */
 	bool in_bytes, orphan;
 	uint64_t police_bps; /* lh_link: 0, no policer */

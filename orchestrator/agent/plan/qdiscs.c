@@ -132,6 +132,10 @@ static const struct field lh_dcf_fields[] = {
 	MEMBER("overhead_bytes", qdisc.overhead_bytes, FIELD_U32),
 	MEMBER("rts", qdisc.rts, FIELD_BOOL),
 	MEMBER("seed", qdisc.seed, FIELD_U64),
+	{"ht", FIELD_BOOL, offsetof(struct reading, qdisc.ht), NULLABLE, 0, 0},
+	{"aggregate", FIELD_U8, offsetof(struct reading, qdisc.aggregate), NULLABLE, 64, 0},
+	{"one_receiver", FIELD_BOOL, offsetof(struct reading, qdisc.one_receiver), NULLABLE, 0, 0},
+	{"frame_loss_2p32", FIELD_SHARE, offsetof(struct reading, qdisc.loss), NULLABLE, 0, 0},
 };
 
 static const struct field lh_link_fields[] = {

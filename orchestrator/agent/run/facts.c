@@ -143,6 +143,12 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 		writer_unsigned(writer, "overhead_bytes", qdisc->overhead_bytes);
 		writer_bool(writer, "rts", qdisc->rts);
 		writer_unsigned(writer, "seed", qdisc->seed);
+		if (!qdisc->ht)
+			break;
+		writer_bool(writer, "ht", qdisc->ht);
+		writer_unsigned(writer, "aggregate", qdisc->aggregate);
+		writer_bool(writer, "one_receiver", qdisc->one_receiver);
+		writer_unsigned(writer, "frame_loss_2p32", qdisc->loss);
 		break;
 	case QDISC_LH_LINK:
 		writer_unsigned(writer, "delay_ns", qdisc->delay_ns);
@@ -164,7 +170,7 @@ static void write_options(struct writer *writer, const struct qdisc *qdisc, bool
 	}
 }
 
-static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats)
+static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats, bool ht)
 {
 	writer_object(writer, "dcf");
 	writer_unsigned(writer, "frames", stats->frames);
@@ -177,6 +183,17 @@ static void write_dcf(struct writer *writer, const struct lh_dcf_xstats *stats)
 	writer_unsigned(writer, "medium_exchanges", stats->medium_exchanges);
 	writer_unsigned(writer, "medium_collisions", stats->medium_collisions);
 	writer_unsigned(writer, "medium_busy_ns", stats->medium_busy_ns);
+	if (ht) {
+		writer_unsigned(writer, "mpdus", stats->mpdus);
+		writer_unsigned(writer, "aggregates", stats->aggregates);
+		writer_unsigned(writer, "block_acks", stats->block_acks);
+		writer_unsigned(writer, "failed_mpdus", stats->failed_mpdus);
+		writer_unsigned(writer, "mpdu_drops", stats->mpdu_drops);
+		writer_unsigned(writer, "held", stats->held);
+		writer_unsigned(writer, "mpdu_bytes", stats->mpdu_bytes);
+		writer_unsigned(writer, "psdu_bytes", stats->psdu_bytes);
+		writer_unsigned(writer, "symbols", stats->symbols);
+	}
 	writer_end(writer);
 }
 
@@ -230,7 +247,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 			const struct qdisc_reading *reading)
 {
 	const struct qdisc_counters *counters = &reading->counters;
-	bool polices = false, configured = false;
+	bool polices = false, configured = false, ht = false;
 
 	writer_object(writer, NULL);
 	writer_text(writer, "kind", reading->kind);
@@ -247,6 +264,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 		write_options(writer, &read, seed_honoured);
 		polices = read.police_bps;
 		configured = read.configured;
+		ht = read.ht;
 	}
 	writer_end(writer);
 	writer_unsigned(writer, "packets", counters->packets);
@@ -257,7 +275,7 @@ static void write_qdisc(struct writer *writer, const struct end *end,
 	writer_unsigned(writer, "backlog", counters->backlog);
 	writer_unsigned(writer, "marks", counters->marks);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_DCF)))
-		write_dcf(writer, &reading->dcf);
+		write_dcf(writer, &reading->dcf, ht);
 	if (!strcmp(reading->kind, qdisc_kind_name(QDISC_LH_LINK)))
 		write_link(writer, &reading->link, polices);
 	if (configured)
