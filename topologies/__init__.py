@@ -12,12 +12,12 @@ from dataclasses import dataclass
 if __name__ != "longhaul.topologies":
     raise ImportError(f"import longhaul.topologies, not {__name__}: under two names one module would be loaded twice")
 
-COUNT, RATE, TIME, PACKETS = "count", "rate", "time", "packets"
+COUNT, RATE, TIME, PACKETS, SHARE = "count", "rate", "time", "packets", "share"
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyParameter:
-    """A parameter of a topology: a count, Mbit/s, milliseconds or packets; `about` explains a `default` of None."""
+    """A parameter of a topology: a count, Mbit/s, milliseconds, packets or per cent; `about` explains a `default` of None."""
 
     name: str
     kind: str
@@ -104,6 +104,22 @@ CATALOG: Mapping[str, Topology] = {
                 _time("delay", 2, "one-way delay of each wired link"),
                 _rate("wifi", 1, "data rate of the channel"),
                 TopologyParameter("queue", PACKETS, 50, 1, 10_000, "waiting room of each sender on the channel"),
+                TopologyParameter(
+                    "aggregate",
+                    COUNT,
+                    None,
+                    1,
+                    64,
+                    "most frames in one transmission of an 802.11n channel; without it, the channel is 802.11 of 1999",
+                ),
+                TopologyParameter(
+                    "frame_loss",
+                    SHARE,
+                    None,
+                    0,
+                    100,
+                    "frames of 802.11n that fail without a collision; without it, none",
+                ),
             ),
         ),
         Topology(

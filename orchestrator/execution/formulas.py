@@ -20,6 +20,7 @@ from longhaul.orchestrator.system.settings import cache_folder
 # All modules of longhaul.orchestrator that turn a trace into numbers, and the checks of these numbers.
 FORMULAS = (
     "plan.wifi_airtime",
+    "plan.wifi_airtime_ht",
     "analysis.fidelity.cpu_budget",
     "analysis.fidelity.devices",
     "analysis.fidelity.dscp",

@@ -22,7 +22,7 @@ from longhaul.orchestrator.plan.recordings import RecordedLane
 from longhaul.orchestrator.plan.run import Qdisc
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
-from longhaul.orchestrator.plan.wifi_channels import check_channels, find_channels, transmitter
+from longhaul.orchestrator.plan.wifi_channels import Sender, check_channels, find_channels, find_senders, transmitter
 from longhaul.orchestrator.spec.graph import Graph, Lane
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import format_duration
@@ -61,7 +61,8 @@ def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Lay
     _add_own_round_trips(work, placement, states)
     used = {lane for journey in placement.journeys for lane in (*journey.forward, *journey.back)}
     channels = find_channels(graph)
-    check_channels(channels, states)
+    check_channels(graph, channels, states)
+    senders = find_senders(graph, channels, placement.journeys)
     staged = {link: number for number, link in enumerate(_links_to_stage(graph, work), 1)}
     names = _stage_names(graph, len(staged))
     wires: list[Lane] = []
@@ -85,7 +86,7 @@ def lay_out(placement: Placement, path: Path, seed: int, *, single: bool) -> Lay
                 policers[lane] = hops[lane][0]
                 devices[hops[lane][0]] = police([state.police for state in work[lane]], "-".join(lane))
             for place, part in ((hops[lane][0], first), (last, rest)):
-                qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed, channels.get(lane))
+                qdiscs = _qdiscs(part, place, states[0].frame_bytes, seed, senders.get(lane))
                 recorded = part[0].recording
                 joined = _joined_in_one(qdiscs) if single or recorded else None
                 if recorded:
@@ -260,8 +261,8 @@ def _parts(states: States, lane: Lane) -> tuple[States, States]:
     return first, rest
 
 
-def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int | None) -> list[tuple[Qdisc, ...]]:
-    """The qdiscs of one device, for each state; `channel` is the number of its shared channel, if any."""
+def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, sender: Sender | None) -> list[tuple[Qdisc, ...]]:
+    """The qdiscs of one device, for each state; `sender` is what it is on a shared channel, if on any."""
     impaired = any(not state.impairment.nothing or state.recording for state in lane)
     # A shrinking delay would let later packets overtake, as jitter does.
     ordered = len({state.impairment.delay_us for state in lane}) > 1 or any(
@@ -269,7 +270,7 @@ def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int
     )
     # TCP counts what it has sent up to the first delay, and sends less as soon as about a millisecond of it waits. That is wrong for a switch's
     # queue, so a netem without a delay is in front of it: one that keeps the order removes packets from that count.
-    if channel is None and any(state.rate_bps is not None for state in lane):
+    if sender is None and any(state.rate_bps is not None for state in lane):
         accounted = not any(state.impairment.delay_us or state.impairment.jitter_us for state in lane)
         impaired, ordered = impaired or accounted, ordered or accounted
     # Order is not kept where packets are to overtake.
@@ -283,8 +284,8 @@ def _qdiscs(lane: States, place: Lane, frame_bytes: int, seed: int, channel: int
         device: list[Qdisc] = []
         if impaired:
             device.append(netem(state.impairment, keep_order=ordered, seed=derive_seed(seed, f"netem {name} {index}")))
-        if state.rate_bps is not None and channel is not None:
-            device.append(transmitter(state, lane[0], channel, name, seed, below_netem=impaired))
+        if state.rate_bps is not None and sender is not None:
+            device.append(transmitter(state, lane[0], sender, name, seed, below_netem=impaired))
         elif state.rate_bps is not None:
             child = _queue(state, lane[0], frame_bytes, name)
             limit = child.options.get("limit", state.buffer.packets if state.buffer else 0)

@@ -98,6 +98,18 @@ class Medium:
     overhead_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """What a transmitter of an 802.11n channel puts into one transmission: frames for one receiver, of which a share fails.
+
+    With `one_receiver` all its packets go to the same one; otherwise their Ethernet addresses tell receivers apart.
+    """
+
+    frames: int
+    one_receiver: bool
+    frame_loss_2p32: int = 0
+
+
 def share_2p32(share: float) -> int:
     """A probability in netem's format."""
     return min(round(share * 2**32), 2**32 - 1)
@@ -133,8 +145,8 @@ def tbf(rate_bps: int, frame_bytes: int, limit: int, *, below_netem: bool, bucke
     return Qdisc("tbf", RATE, f"{NETEM}1" if below_netem else "root", options)
 
 
-def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
-    """A transmitter of a shared 802.11 channel; its queue is part of it, and contains the frame in the air too."""
+def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int, aggregation: Aggregation | None = None) -> Qdisc:
+    """A transmitter of a shared 802.11 channel, of 802.11n with `aggregation`; its queue is part of it, and contains what is in the air too."""
     options: dict[str, Option] = {
         "medium": medium.number,
         "rate_bps": medium.rate_bps,
@@ -144,6 +156,13 @@ def dcf(medium: Medium, limit: int, *, below_netem: bool, seed: int) -> Qdisc:
         "rts": medium.rts,
         "seed": seed,
     }
+    if aggregation is not None:
+        options |= {
+            "ht": True,
+            "aggregate": aggregation.frames,
+            "one_receiver": aggregation.one_receiver,
+            "frame_loss_2p32": aggregation.frame_loss_2p32,
+        }
     return Qdisc(DCF, RATE, f"{NETEM}1" if below_netem else "root", options)
 
 

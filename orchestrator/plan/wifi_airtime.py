@@ -78,15 +78,8 @@ class Channel:
 
     def saturation(self, transmitters: int, packet_bytes: int) -> Saturation:
         """The result of transmitters of equal packets that always have one."""
-        tau, collided = _fixed_point(transmitters)
-        idle = (1 - tau) ** transmitters
-        one = transmitters * tau * (1 - tau) ** (transmitters - 1)
-        mean_us = (
-            idle * SLOT_US
-            + one * (DIFS_US + self.exchange_us(packet_bytes))
-            + (1 - idle - one) * (DIFS_US + self.collision_us(packet_bytes))
-        )
-        return Saturation(collided, one * 1e6 / mean_us)
+        exchange_us, collision_us = self.exchange_us(packet_bytes), self.collision_us(packet_bytes)
+        return saturate(transmitters, SLOT_US, DIFS_US + exchange_us, DIFS_US + collision_us)
 
     def _control_us(self, frame_bytes: int) -> int:
         return frame_us(frame_bytes, self.basic_rate_bps)
@@ -100,14 +93,23 @@ class Saturation:
     packets_per_s: float
 
 
+def saturate(transmitters: int, slot_us: int, exchange_us: int, collision_us: int, cw_min: int = CW_MIN) -> Saturation:
+    """Bianchi's model of transmitters whose exchanges and collisions, each with its DIFS, take these times."""
+    tau, collided = _fixed_point(transmitters, cw_min)
+    idle = (1 - tau) ** transmitters
+    one = transmitters * tau * (1 - tau) ** (transmitters - 1)
+    mean_us = idle * slot_us + one * exchange_us + (1 - idle - one) * collision_us
+    return Saturation(collided, one * 1e6 / mean_us)
+
+
 def frame_us(frame_bytes: int, rate_bps: int) -> int:
     """A frame in the air, in the whole microseconds that the PLCP's LENGTH field counts."""
     return PLCP_US + -(-frame_bytes * 8_000_000 // rate_bps)
 
 
-def window(attempt: int) -> int:
+def window(attempt: int, cw_min: int = CW_MIN) -> int:
     """CW of an attempt, the first being 0."""
-    return min((CW_MIN + 1 << attempt) - 1, CW_MAX)
+    return min((cw_min + 1 << attempt) - 1, CW_MAX)
 
 
 def mean_backoff_us(attempt: int = 0) -> Fraction:
@@ -115,19 +117,19 @@ def mean_backoff_us(attempt: int = 0) -> Fraction:
     return Fraction(window(attempt) * SLOT_US, 2)
 
 
-def _fixed_point(transmitters: int) -> tuple[float, float]:
+def _fixed_point(transmitters: int, cw_min: int) -> tuple[float, float]:
     """tau and p: the first falls and the second grows with the other."""
     low, high = 0.0, 1.0
     for _ in range(_BISECTIONS):
         collided = (low + high) / 2
-        if 1 - (1 - _tau(collided)) ** (transmitters - 1) > collided:
+        if 1 - (1 - _tau(collided, cw_min)) ** (transmitters - 1) > collided:
             low = collided
         else:
             high = collided
-    return _tau(low), low
+    return _tau(low, cw_min), low
 
 
-def _tau(collided: float) -> float:
+def _tau(collided: float, cw_min: int) -> float:
     """Attempts over slots, of one frame: an attempt has a mean of CW / 2 slots of backoff and its own."""
     reached = [collided**attempt for attempt in range(ATTEMPTS)]
-    return sum(reached) / sum(share * (window(attempt) / 2 + 1) for attempt, share in enumerate(reached))
+    return sum(reached) / sum(share * (window(attempt, cw_min) / 2 + 1) for attempt, share in enumerate(reached))

@@ -127,13 +127,19 @@ def _picture(run: Run) -> Iterator[str]:
         yield f"  and {len(paths) - _MOST_PATHS} more paths"
 
 
+def _channel_text(qdisc: Qdisc) -> str:
+    if not qdisc.options.get("ht"):
+        return "802.11 channel"
+    return f"aggregates of up to {_number(qdisc, 'aggregate')} frames on 802.11n channel"
+
+
 def _device_picture(end: End) -> str:
     """The work of a device's qdiscs, in the order in which a packet meets them; empty without qdiscs."""
     parts = [policer_text(qdisc) for qdisc in end.qdiscs if is_policer(qdisc)]
     parts += [_delay_text(qdisc) for qdisc in end.qdiscs if qdisc.kind in DELAYS and not is_policer(qdisc)]
     parts += [format_rate(_number(qdisc, "rate_bps")) for qdisc in end.qdiscs if has_rate(qdisc)]
     parts += [
-        f"802.11 channel {_number(qdisc, 'medium')} at {format_rate(_number(qdisc, 'rate_bps'))}"
+        f"{_channel_text(qdisc)} {_number(qdisc, 'medium')} at {format_rate(_number(qdisc, 'rate_bps'))}"
         for qdisc in end.qdiscs
         if qdisc.kind == DCF
     ]

@@ -17,8 +17,12 @@ from typing import Any
 # (from node, to node): one direction of a link.
 Lane = tuple[str, str]
 
+# The shared channels: over the DSSS PHY, and over that of 802.11n with aggregates of frames.
+WIFI, WIFI_N = "802.11", "802.11n"
+
 _NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
-_LINK_OPTIONS = ("bw", "delay", "jitter", "loss", "max_queue_size", "medium")
+_LINK_OPTIONS = ("bw", "delay", "jitter", "loss", "max_queue_size", "medium", "aggregate", "frame_loss")
+_MOST_AGGREGATE = 64
 _MOST_NODES, _MOST_LINKS = 1024, 4096
 # Names and addresses: a run assigns its own, which changes no packet's path.
 _ADDRESSING = {"ip", "mac", "defaultRoute", "dpid", "inNamespace", "routes", "intfName", "intfName1", "intfName2"}
@@ -37,7 +41,10 @@ _TC_TIME = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z]*)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Carriage:
-    """A topology's values for one lane; `rate_bps` None is no limit, `medium` names a shared channel."""
+    """A topology's values for one lane; `rate_bps` None is no limit, `medium` names a shared channel.
+
+    On one of 802.11n, `aggregate` is the most frames of a transmission and `frame_loss` the share that fails without a collision.
+    """
 
     rate_bps: int | None = None
     delay_us: int = 0
@@ -45,6 +52,8 @@ class Carriage:
     loss: float = 0.0
     queue_packets: int | None = None
     medium: str | None = None
+    aggregate: int | None = None
+    frame_loss: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +164,8 @@ def _carriage(options: Mapping[str, Any]) -> Carriage:
     if unsupported := sorted(name for name, value in options.items() if name not in known and value):
         raise ValueError(f"{unsupported[0]} is not supported; options of a link are {', '.join(_LINK_OPTIONS)}")
     medium = options.get("medium")
-    if medium not in (None, "802.11"):
-        raise ValueError(f"medium {medium!r} is unknown; 802.11 is known")
+    if medium not in (None, WIFI, WIFI_N):
+        raise ValueError(f"medium {medium!r} is unknown; {WIFI} and {WIFI_N} are known")
     rate_bps = _number(options, "bw", 1e6, "Mbit/s")
     if medium is not None and not rate_bps:
         raise ValueError("a medium needs its bw")
@@ -168,7 +177,22 @@ def _carriage(options: Mapping[str, Any]) -> Carriage:
         loss=_number(options, "loss", 1, "per cent", most=100) / 100,
         queue_packets=_number(options, "max_queue_size", 1, "packets") or None,
         medium=medium,
+        aggregate=_aggregate(options, medium),
+        frame_loss=_number(options, "frame_loss", 1, "per cent", most=100) / 100,
     )
+
+
+def _aggregate(options: Mapping[str, Any], medium: str | None) -> int | None:
+    written = options.get("aggregate")
+    if medium != WIFI_N:
+        if unfit := next((name for name in ("aggregate", "frame_loss") if options.get(name)), None):
+            raise ValueError(f"{unfit} needs a medium of {WIFI_N}")
+        return None
+    if written is None:
+        return 1
+    if isinstance(written, bool) or not isinstance(written, int) or not 1 <= written <= _MOST_AGGREGATE:
+        raise ValueError(f"aggregate {written!r}: a whole number of frames from 1 to {_MOST_AGGREGATE} is needed")
+    return written
 
 
 def _number(options: Mapping[str, Any], name: str, scale: float, unit: str, most: float = 1e6) -> Any:
@@ -177,7 +201,7 @@ def _number(options: Mapping[str, Any], name: str, scale: float, unit: str, most
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ValueError(f"{name} {value!r}: a number of {unit} up to {most:g} is needed")
-    return value if name == "loss" else round(value * scale)
+    return value if name.endswith("loss") else round(value * scale)
 
 
 def _time_us(value: object, name: str) -> int:

@@ -29,8 +29,15 @@ from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import Allowed, PlanError, allowed_instead
 from longhaul.orchestrator.system.process import Answer, run_untrusted
 from longhaul.orchestrator.system.settings import load_settings
-from longhaul.orchestrator.system.units import format_duration, format_rate, parse_duration, parse_packets, parse_rate
-from longhaul.topologies import CATALOG, COUNT, PACKETS, RATE, TIME, Topology, TopologyParameter
+from longhaul.orchestrator.system.units import (
+    format_duration,
+    format_rate,
+    parse_duration,
+    parse_packets,
+    parse_rate,
+    parse_share,
+)
+from longhaul.topologies import CATALOG, COUNT, PACKETS, RATE, SHARE, TIME, Topology, TopologyParameter
 
 _FOLDER = Path(topologies.__file__).resolve().parent
 # The Python that has the system's packages, and with them maybe Mininet.
@@ -81,7 +88,7 @@ def read_parameter(parameter: TopologyParameter, written: object) -> float:
     return int(number) if parameter.kind in (COUNT, PACKETS) else number
 
 
-_NOUNS = {COUNT: "a whole number", RATE: "a rate", TIME: "a time", PACKETS: "a number of packets"}
+_NOUNS = {COUNT: "a whole number", RATE: "a rate", TIME: "a time", PACKETS: "a number of packets", SHARE: "a share"}
 
 
 def _read(parameter: TopologyParameter, written: object) -> Fraction:
@@ -89,6 +96,8 @@ def _read(parameter: TopologyParameter, written: object) -> Fraction:
         if isinstance(written, bool) or not isinstance(written, int):
             raise ValueError
         return Fraction(written)
+    if parameter.kind == SHARE and isinstance(written, str | float | int):
+        return Fraction(parse_share(written)) * 100
     if not isinstance(written, str):
         raise ValueError
     if parameter.kind == RATE:
@@ -107,6 +116,8 @@ def show(parameter: TopologyParameter, value: float | None) -> str:
             return format_duration(round(value * 1000))
         case "packets":
             return f"{value:g} packets"
+        case "share":
+            return f"{value:g} %"
         case _:
             return f"{value:g}"
 

@@ -18,7 +18,7 @@ from typing import Any
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.evaluation import judge
 from longhaul.orchestrator.plan.compile import compile_plan
-from longhaul.orchestrator.plan.qdiscs import DCF_MODULE, RATE, Medium, dcf
+from longhaul.orchestrator.plan.qdiscs import DCF_MODULE, RATE, Aggregation, Medium, dcf, share_2p32
 from longhaul.orchestrator.plan.run import (
     End,
     Flow,
@@ -34,6 +34,7 @@ from longhaul.orchestrator.plan.run import (
 )
 from longhaul.orchestrator.plan.seeds import derive_seed
 from longhaul.orchestrator.plan.wifi_airtime import Channel
+from longhaul.orchestrator.plan.wifi_airtime_ht import HtChannel
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.guests import Finished, experiment
 
@@ -47,9 +48,16 @@ _FIRST_PORT = 10_000
 
 
 def wireless_run(
-    flows: Sequence[Flow], *, stations: int = 1, channel: Channel = MEGABIT, duration_s: int = 60, **more: Any
+    flows: Sequence[Flow],
+    *,
+    stations: int = 1,
+    channel: Channel | HtChannel = MEGABIT,
+    duration_s: int = 60,
+    limit: int = _LIMIT_PACKETS,
+    frame_loss: float = 0,
+    **more: Any,
 ) -> Run:
-    """A Run of these flows; `more` replaces fields of it."""
+    """A Run of these flows; `limit` is each transmitter's, `frame_loss` one of an HtChannel; `more` replaces fields of it."""
     path = {"bandwidth": "1 Mbit/s", "rtt": "10 ms", "buffer": "50 packets", "mtu": MTU}
     (base,) = compile_plan(experiment(path=path)).runs
     end = next(node for node in base.nodes if node.name == base.flows[0].to_node)
@@ -59,7 +67,7 @@ def wireless_run(
     radios = [("b", "10.100.0.1/16"), *((f"w{n}", f"10.100.0.{n + 1}/16") for n in range(1, stations + 1))]
     for number, radio in enumerate(radios):
         near, far = _wire(100 + number, radio, ("air", None)).ends
-        queue = transmitter(channel, radio[0], base.seed)
+        queue = transmitter(channel, radio[0], base.seed, limit, frame_loss)
         wires.append(Wire((replace(near, qdiscs=(queue,)), replace(far, behind=(near.mac,)))))
     router = (("net/ipv4/ip_forward", "1"),)
     return replace(
@@ -75,7 +83,7 @@ def wireless_run(
         neighbours=tuple(_neighbours(wires)),
         routes=tuple(_routes(stations)),
         links=tuple(
-            Link(n, name, name, f"{name}-air", RATE, channel.rate_bps, 0, _LIMIT_PACKETS, 0)
+            Link(n, name, name, f"{name}-air", RATE, channel.rate_bps, 0, limit, 0)
             for n, (name, _) in enumerate(radios)
         ),
         modules=(Module(DCF_MODULE, {}),),
@@ -84,10 +92,15 @@ def wireless_run(
     )
 
 
-def transmitter(channel: Channel, name: str, seed: int) -> Qdisc:
-    """The queue of a radio."""
+def transmitter(
+    channel: Channel | HtChannel, name: str, seed: int, limit: int = _LIMIT_PACKETS, frame_loss: float = 0
+) -> Qdisc:
+    """The queue of a radio; all but the base station's send to one receiver."""
     medium = Medium(1, channel.rate_bps, channel.basic_rate_bps, channel.rts, channel.overhead_bytes)
-    return dcf(medium, _LIMIT_PACKETS, below_netem=False, seed=derive_seed(seed, f"radio {name}"))
+    aggregation = (
+        Aggregation(channel.aggregate, name != "b", share_2p32(frame_loss)) if isinstance(channel, HtChannel) else None
+    )
+    return dcf(medium, limit, below_netem=False, seed=derive_seed(seed, f"radio {name}"), aggregation=aggregation)
 
 
 def tcp(sender: str, receiver: str, *, cc: str = "reno", start_us: int = 0) -> Flow:

@@ -88,9 +88,16 @@ def _cake_words(options: Mapping[str, Option]) -> str:
 
 
 def _dcf_words(options: Mapping[str, Option]) -> str:
+    aggregates = ""
+    if options.get("ht"):
+        receivers = "one receiver" if options["one_receiver"] else "receivers by address"
+        loss = options["frame_loss_2p32"]
+        assert isinstance(loss, int)
+        lost = f", frame loss {loss / 2**32 * 100:g}%" if loss else ""
+        aggregates = f"aggregates of up to {options['aggregate']} frames, {receivers}{lost}, "
     return (
-        f"a transmitter of the 802.11 channel {options['medium']}, {options['rate_bps']}bit, basic {options['basic_rate_bps']}bit, "
-        f"{'with' if options['rts'] else 'without'} RTS, limit {options['limit']}, {options['overhead_bytes']} bytes around a packet, "
+        f"a transmitter of the {'802.11n' if aggregates else '802.11'} channel {options['medium']}, {options['rate_bps']}bit, basic {options['basic_rate_bps']}bit, "
+        f"{'with' if options['rts'] else 'without'} RTS, {aggregates}limit {options['limit']}, {options['overhead_bytes']} bytes around a packet, "
         f"seed {options['seed']}"
     )
 
