@@ -91,7 +91,7 @@ static struct packet *packet_of(const struct sk_buff *skb)
 	return (struct packet *)qdisc_skb_cb(skb)->data;
 }
 
-static u32 mpdu_bytes_of(const struct sk_buff *skb, const struct Qdisc *sch)
+static u32 mpdu_bytes_of(const struct sk_buff *skb, struct Qdisc *sch)
 {
 	const struct transmitter *tx = qdisc_priv(sch);
 
