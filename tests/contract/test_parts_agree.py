@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -20,7 +21,7 @@ from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.execution.formulas import FORMULAS
 from longhaul.orchestrator.kernels.build import known_kernels
 from longhaul.orchestrator.kernels.release_lock import fragments_for, patches_for
-from longhaul.orchestrator.plan import wifi_airtime
+from longhaul.orchestrator.plan import wifi_airtime, wifi_airtime_ht
 from longhaul.orchestrator.plan.captures import _LEAST_EPOCH_S, _MOST_DEVICES, _WIRES_A_SECOND, CAPTURE_FILES
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.qdiscs import marks
@@ -131,15 +132,30 @@ def test_the_run_directory_is_documented_field_by_field() -> None:
         assert not missing, kind
 
 
-def test_the_channels_constants_are_the_modules() -> None:
-    text = (KMOD / "dcf_medium.h").read_text()
-    written = dict(re.findall(r"^#define (\w+) (?:\(\(u64\))?(\d+)", text, re.MULTILINE))
-    names = {"SLOT_NS": "SLOT_US", "SIFS_NS": "SIFS_US", "DIFS_NS": "DIFS_US"}
-    assert {names.get(name, name): int(number) for name, number in written.items()} == {
-        name: value
-        for name, value in vars(wifi_airtime).items()
-        if name.isupper() and name[0] != "_" and name != "OVERHEAD_BYTES"
+@pytest.mark.parametrize(("phy", "arithmetic"), [("dsss", wifi_airtime), ("ofdm", wifi_airtime_ht)])
+def test_the_channels_constants_are_the_modules(phy: str, arithmetic: ModuleType) -> None:
+    text = (KMOD / "dcf_air.h").read_text() + (KMOD / "dcf_medium.h").read_text()
+    written = {
+        re.sub("_NS$", "_US", name): int(number)
+        for name, number in re.findall(r"^#define (\w+) (?:\(\(u64\))?(\d+)", text, re.MULTILINE)
     }
+    of_phy = re.search(rf"struct phy {phy} = \{{(.*?)\}};", text, re.DOTALL)
+    assert of_phy is not None
+    for name, number in re.findall(r"\.(\w+) = (\d+)", of_phy[1]):
+        written[name.upper().replace("_NS", "_US")] = int(number)
+    known = {
+        name: value
+        for name, value in vars(arithmetic).items()
+        if name.isupper() and name[0] != "_" and isinstance(value, int)
+    }
+    shared = {name: value for name, value in known.items() if name in written}
+    assert shared == {name: written[name] for name in shared}
+    # What the module does not know is the plan's choice.
+    chosen = {"OVERHEAD_BYTES", "HT_OVERHEAD_BYTES", "LARGEST_PACKET_BYTES", "CONTROL_RATE_BPS", "SYMBOL_US"}
+    assert known.keys() - written.keys() <= chosen
+
+
+def test_the_modules_default_overhead_is_the_plans() -> None:
     default = re.search(r"#define OVERHEAD_BYTES (\d+)", (KMOD / "sch_lh_dcf.c").read_text())
     assert default is not None
     assert int(default[1]) == wifi_airtime.OVERHEAD_BYTES

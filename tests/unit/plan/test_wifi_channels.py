@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from longhaul.orchestrator.plan.compile import compile_plan
+from longhaul.orchestrator.plan.queues.tc_words import tc_command
 from longhaul.orchestrator.plan.run import DeviceChange, Qdisc, Run
 from longhaul.orchestrator.plan.wifi_channels import find_channels
 from longhaul.orchestrator.spec.graph import Graph
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.spec.topology import build_graph
-from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.errors import LonghaulError, PlanError
 
+SLOWER = {f"{name}-air": {"bandwidth": "100 kbit/s"} for name in ("base", "m1")}
 HEAD = "from mininet.topo import Topo\nclass Lab(Topo):\n    def build(self):\n"
 
 
@@ -72,6 +74,104 @@ def test_a_run_without_a_channel_loads_no_module_for_one() -> None:
     run = compiled("dumbbell", path={"bandwidth": "10 Mbit/s", "rtt": "10 ms"})
     assert not transmitters(run)
     assert not run.modules
+
+
+AGGREGATES = {"wifi": "65 Mbit/s", "aggregate": 32}
+
+
+def test_a_channel_of_802_11n_aggregates_by_receiver() -> None:
+    run = compiled("mixed_wireless", params=AGGREGATES | {"n": 2, "frame_loss": "25 %"}, flows=pairs(2))
+    found = transmitters(run)
+    assert {dev: qdisc.options["one_receiver"] for dev, qdisc in found.items()} == {
+        "base-air": False,
+        "x3-air": True,
+        "x4-air": True,
+    }
+    for qdisc in found.values():
+        options = qdisc.options
+        assert [options[name] for name in ("ht", "aggregate", "rts")] == [True, 32, False]
+        assert [options[name] for name in ("rate_bps", "basic_rate_bps", "overhead_bytes")] == [
+            65_000_000,
+            24_000_000,
+            38,
+        ]
+        assert options["frame_loss_2p32"] == 2**30
+    assert "aggregates of up to 32 frames" in tc_command("base-air", found["base-air"])
+
+
+def test_stations_that_send_to_each_other_have_several_receivers() -> None:
+    flows = [
+        {"name": "up", "cc": "reno", "sender": "m1", "receiver": "w1"},
+        {"name": "across", "cc": "reno", "sender": "m1", "receiver": "m2"},
+    ]
+    found = transmitters(compiled("mixed_wireless", params=AGGREGATES | {"n": 2}, flows=flows))
+    assert {dev: qdisc.options["one_receiver"] for dev, qdisc in found.items()} == {
+        "base-air": True,
+        "x3-air": False,
+        "x4-air": True,
+    }
+
+
+def test_a_channel_of_1999_has_no_option_of_802_11n() -> None:
+    run = compiled("mixed_wireless")
+    assert all("ht" not in qdisc.options for qdisc in transmitters(run).values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"params": {"aggregate": 0}}, "a whole number from 1 to 64"),
+        ({"params": {"aggregate": 65}}, "a whole number from 1 to 64"),
+        ({"params": {"aggregate": "32"}}, "a whole number from 1 to 64"),
+        ({"params": {"frame_loss": "5 %"}}, "frame_loss needs a medium of 802.11n"),
+        ({"params": AGGREGATES | {"frame_loss": "101 %"}}, "a share from 0 % to 100 %"),
+        ({"params": AGGREGATES | {"wifi": "100 kbit/s"}}, "which 100 kbit/s does not give"),
+        ({"params": AGGREGATES | {"wifi": "65.1 Mbit/s"}}, "which 65.1 Mbit/s does not give"),
+        ({"params": AGGREGATES | {"wifi": "600 Mbit/s"}}, "which 600 Mbit/s does not give"),
+        (
+            {"params": AGGREGATES | {"wifi": "2 Mbit/s"}},
+            "a packet of 1500 bytes takes 6200 us at 2 Mbit/s and may take 5484",
+        ),
+        ({"params": AGGREGATES, "path": {"mtu": 9000}}, "carry packets of up to 2296 bytes, not 9000"),
+        ({"params": AGGREGATES, "path": {"queue": "cake"}}, "whose queues are droptail, not cake"),
+        (
+            {"params": AGGREGATES, "schedule": [{"at": "1 s", "links": SLOWER}]},
+            "which 100 kbit/s does not give",
+        ),
+    ],
+)
+def test_what_802_11n_does_not_have_is_refused(changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(LonghaulError, match=what):
+        compiled("mixed_wireless", **changes)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"medium": "802.11", "aggregate": 2}, "aggregate needs a medium of 802.11n"),
+        ({"aggregate": 2}, "aggregate needs a medium of 802.11n"),
+        ({"medium": "802.11n", "aggregate": 0}, "aggregate 0: a whole number of frames from 1 to 64 is needed"),
+        ({"medium": "802.11n", "aggregate": 65}, "aggregate 65: a whole number of frames"),
+        ({"medium": "802.11n", "aggregate": "8"}, "aggregate '8': a whole number of frames"),
+        ({"medium": "802.11n", "aggregate": True}, "aggregate True: a whole number of frames"),
+        ({"medium": "802.11n", "frame_loss": 200}, "frame_loss 200: a number of per cent up to 100"),
+        ({"medium": "802.11ac"}, "medium '802.11ac' is unknown; 802.11 and 802.11n are known"),
+    ],
+)
+def test_impossible_options_of_a_link_are_refused(tmp_path: Path, options: dict[str, object], what: str) -> None:
+    lines = f"        self.addLink(self.addHost('h1'), self.addSwitch('s1'), params1={ {'bw': 65} | options!r})\n"
+    (tmp_path / "lab.py").write_text(HEAD + lines)
+    with pytest.raises(PlanError, match=what):
+        build_graph(f"{tmp_path}/lab.py:Lab", {})
+
+
+def test_a_channel_has_one_medium(tmp_path: Path) -> None:
+    lines = "        air = self.addSwitch('s1')\n"
+    for host, medium in (("h1", "802.11"), ("h2", "802.11n")):
+        lines += f"        self.addLink(self.addHost('{host}'), air, params1={{'bw': 65, 'medium': '{medium}'}})\n"
+    (tmp_path / "lab.py").write_text(HEAD + lines)
+    with pytest.raises(PlanError, match=r"which has one medium: h1-s1 802\.11 and h2-s1 802\.11n"):
+        compiled(f"{tmp_path}/lab.py:Lab", flows=[{"name": "a", "cc": "cubic", "sender": "h1", "receiver": "h2"}])
 
 
 def test_cells_are_separate_channels(tmp_path: Path) -> None:
