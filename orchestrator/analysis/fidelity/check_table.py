@@ -18,7 +18,7 @@ CHECKS: Mapping[str, str] = {
     "recorded line": "on a recorded link: the kernel's line could carry exactly the bytes of the recording; in each interval of 10 ms or more no more left than it could carry, and no less while packets waited, to one frame",
     "policer": "on a policed link: each packet that came passed or was dropped as a token bucket of the policer's rate and burst decides, computed again from the packets in the trace; and the kernel counted as many packets and bytes of both",
     "base RTT": "no round trip is below the path's; nor above it, for a connection that met no queue at its start; tolerance max(0.1 %, 20 us), plus two frames for the upper side",
-    "air time": "on a shared 802.11 channel: its exchanges equal its transmitters' frames, its busy time equals their exchanges and collisions, and these equal the values computed from their packets and bytes (docs/wireless.md)",
+    "air time": "on a shared 802.11 channel: its exchanges equal its transmitters' frames, its busy time equals their exchanges and collisions, and these equal the values computed from their packets and bytes; on one of 802.11n, from their symbols, ACKs and BlockAcks (docs/wireless.md)",
     "queue limit": "never more waiting than the buffer holds, in packets or bytes; with CAKE, in memory (docs/fidelity.md)",
     "random loss": "within 6.2 standard deviations of its binomial mean (and 20 packets, for small counts)",
     "conservation": "at the bridge: packets in = out + dropped + waiting, all counters read at one instant of virtual time; on its wires from other guests, packets sent = arrived + on the way; with `corrupt`, up to the number of corrupted frames may be missing",
