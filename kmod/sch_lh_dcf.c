@@ -102,7 +102,8 @@ static u32 mpdu_bytes_of(const struct sk_buff *skb, struct Qdisc *sch)
 /* A frame begins with the address of its receiver. */
 static bool is_for_receiver(const struct transmitter *tx, const struct sk_buff *skb)
 {
-	return tx->one_receiver || (skb_headlen(skb) >= ETH_ALEN && ether_addr_equal_unaligned(skb->data, tx->receiver));
+	return tx->one_receiver ||
+	       (skb_headlen(skb) >= ETH_ALEN && ether_addr_equal_unaligned(skb->data, tx->receiver));
 }
 
 static u32 window_of(const struct transmitter *tx)
