@@ -25,7 +25,7 @@ class MixedWireless(Topo):  # type: ignore[misc]
         wifi: float = 1,
         queue: int = 50,
         aggregate: int | None = None,
-        frame_loss: float = 0,
+        frame_loss: float | None = None,
     ) -> None:
         """Rates in Mbit/s, `delay` one way in milliseconds, `queue` of each sender on the channel in packets, `frame_loss` in per cent."""
         base, air = self.addSwitch("base", dpid="1"), self.addSwitch("air", dpid="2")

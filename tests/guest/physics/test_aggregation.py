@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.plan.qdiscs import Impairment, netem
-from longhaul.orchestrator.plan.run import DeviceChange, Run
+from longhaul.orchestrator.plan.run import DeviceChange, Option, Run
 from longhaul.orchestrator.plan.wifi_airtime_ht import DIFS_US, SLOT_US, HtChannel, mean_backoff_us
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.settings import Settings
@@ -252,7 +252,7 @@ def test_reruns_with_aggregates_are_identical(settings: Settings, tmp_path: Path
     ],
 )
 def test_the_kernel_refuses_what_the_channel_does_not_have(
-    execute_run: Execute, options: dict[str, object], what: str
+    execute_run: Execute, options: dict[str, Option], what: str
 ) -> None:
     run = wireless_run([tcp("s1", "d")], channel=MCS7)
     queue = queue_of(run, "w1")
