@@ -47,6 +47,9 @@ def judge_media(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[bool, str]
         wrong = [*_books(transmitters), *(word for one in transmitters for word in _exchanges(run, one))]
         device = transmitters[0]["dcf"]
         text = f"{device['medium_exchanges']} exchanges and {device['medium_collisions']} collisions in {device['medium_busy_ns'] / 1e9:.3f} s"
+        if transmitters[0]["options"].get("ht") and device["medium_exchanges"]:
+            mpdus = sum(one["dcf"]["mpdus"] for one in transmitters)
+            text += f", {mpdus / device['medium_exchanges']:.1f} frames in each exchange"
         yield not wrong, f"channel {number}: {'; '.join(wrong) or text}"
 
 

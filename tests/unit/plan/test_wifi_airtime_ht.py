@@ -103,6 +103,7 @@ def counters() -> dict[str, Any]:
 def test_consistent_counters_are_accepted() -> None:
     ((ok, text),) = judge_media(wireless(), counters())
     assert ok, text
+    assert text.endswith(", 1.7 frames in each exchange")
     # Frames that failed were sent again, and some are held.
     facts = counters()
     one = facts["devices"][0]["qdiscs"][0]
