@@ -68,7 +68,7 @@ SAME_FORMULAS = dict.fromkeys(
         "5bb6d90e854c",
         "cf5887270dbc",
     ),
-    "aef919b057fd",
+    "9c279c3ea1e8",
 )
 
 

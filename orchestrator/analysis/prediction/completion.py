@@ -73,15 +73,15 @@ def extrapolate(steady: Steady, size_bytes: int, rtt_s: float, payload_byte_s: f
     return Completion(time_s, low_s, time_s + half_s, certain, of_rate, of_rest + of_start)
 
 
-def whole(times_s: Sequence[float], rtt_s: float) -> Completion:
-    """The time of one more whole run, from those of some."""
+def whole(times_s: Sequence[float], rtt_s: float, least_s: float = 0.0) -> Completion:
+    """The time of one more whole run, from those of some; the line takes `least_s`."""
     mean = float(np.mean(times_s))
     count = len(times_s)
     spread = float(np.std(times_s, ddof=1)) if count > 1 else math.inf
     half_s = student_quantile(_ALPHA, max(1, count - 1)) * spread * math.sqrt(1 + 1 / count)
     half_s = max(half_s, _LEAST_RTTS * rtt_s)
     certain_s = max(_NORMAL * spread, _LEAST_RTTS * rtt_s)
-    return Completion(mean, max(0.0, mean - half_s), mean + half_s, min(1.0, certain_s / half_s))
+    return Completion(mean, min(mean, max(least_s, mean - half_s)), mean + half_s, min(1.0, certain_s / half_s))
 
 
 def _freedom(parts: Sequence[tuple[float, int]]) -> int:

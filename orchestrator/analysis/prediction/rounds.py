@@ -226,7 +226,7 @@ def _whole_or_best(
         times_s = [one.completion_s(question.size_bytes) for one in observed]
         known_s = [one for one in times_s if one is not None]
         if len(known_s) == len(times_s):
-            found = whole(known_s, observed[0].rtt_s)
+            found = whole(known_s, observed[0].rtt_s, question.size_bytes / observed[0].payload_byte_s)
             return spent.outcome(candidate, "whole", why or "more runs would take as long", found, steady, observed)
         share = min(float(one.total[-1]) for one in observed) / question.size_bytes
         length_s *= min(_MOST_FACTOR, max(1.2, 1.2 / max(share, 0.01)))

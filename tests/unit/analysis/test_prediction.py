@@ -174,6 +174,7 @@ def test_intervals_hold_95_of_100() -> None:
 def test_whole_transfers_give_an_interval() -> None:
     found = whole([100.0, 102.0, 98.0, 101.0], _RTT_S)
     assert found.low_s < 98 < found.seconds < 102 < found.high_s
+    assert whole([100.0, 900.0], _RTT_S, 80.0).low_s == 80
 
 
 def test_rounds_answer_a_question() -> None:
