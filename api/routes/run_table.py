@@ -51,8 +51,9 @@ def table(
 ) -> StreamingResponse:
     """All runs that match, as CSV in units of the columns' names; a value that a run does not have is empty."""
     names = read_columns(columns)
-    ids = lab.store.catalog.ids_in_order(wanted, read_order(sort), experiment_id)
-    lines = table_lines(lab.store.catalog, ids, names)
+    catalog = lab.store.catalog
+    ids = catalog.ids_in_order(wanted, read_order(sort), experiment_id)
+    lines = table_lines(catalog.rows_of(ids), catalog.fields_of(ids), names)
     return StreamingResponse(
         lines, media_type="text/csv", headers={"Content-Disposition": 'attachment; filename="runs.csv"'}
     )

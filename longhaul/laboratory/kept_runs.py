@@ -81,7 +81,8 @@ def kept_run_lines(columns: str = "", *, sort: str = "newest", text: str = "") -
     """The kept runs as CSV, a line for each; `columns` are some of those of `GET /run-table`, all by default."""
     catalog = Store(load_settings()).catalog
     names = read_columns(columns)
-    return table_lines(catalog, catalog.ids_in_order(Filter(text=text, kept=True), read_order(sort)), names)
+    ids = catalog.ids_in_order(Filter(text=text, kept=True), read_order(sort))
+    return table_lines(catalog.rows_of(ids), catalog.fields_of(ids), names)
 
 
 def verify(run: str) -> dict[str, Any]:

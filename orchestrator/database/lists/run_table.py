@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from longhaul.orchestrator.database.catalog import Catalog
 from longhaul.orchestrator.system.errors import PlanError
 
 # What a column of the page is in the table; `point.FIELD` is the field.
@@ -42,13 +41,12 @@ def read_columns(written: str) -> list[str]:
     return [name for name in found if name != "seed"]
 
 
-def table_lines(catalog: Catalog, ids: Sequence[str], names: Sequence[str]) -> Iterator[str]:
-    """The names of the columns, then a line for each run, some at a time; a value that a run does not have is empty."""
-    fields = catalog.fields_of(ids)
+def table_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """The names of the columns, then a line for each row of a run, some at a time; a value that a run does not have is empty."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["id", "experiment", "status", "seed", *fields, *names, "created_at"])
-    for number, row in enumerate(catalog.rows_of(ids), start=1):
+    for number, row in enumerate(rows, start=1):
         point: dict[str, Any] = json.loads(row["point"])
         first = (row["id"], row["experiment"], row["status"], row["seed"])
         lines.writerow(
