@@ -179,7 +179,9 @@ class Catalog:
                 return []
             found = connection.execute(query.limit(limit).offset(skip)).all()
             values = {key: order.value_of(values) for key, *values in found}
-            rows = {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(values)))}
+            rows: dict[str, Any] = {}
+            for some in chunks(list(values)):
+                rows |= {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(some)))}
         shown = [(_without_words(_row(rows[key])), value) for key, value in values.items()]
         return [(row, Place(value, row["created_at"], row["id"])) for row, value in shown]
 
