@@ -28,6 +28,10 @@ SAME_PROGRAMS: dict[str, str] = {
     "ced7cc53cc96c69cd0ea414b7654145073244d25514a14d3b79a69da7c8650be": "055506051f645e79de7a0c88e4190757ac8e79849eec17f103dd0d4447f74008",
     "426808a1376cc4ccbe04e9b52a61115905f4ba1e8cb431372f9206cf43ad3223": "44cfdbed6fd3d232b204b6af6d391228636b38f05a395426d6642e01f2aec8c8",
     "5d0020de1f68af06761ba60a88723d59d3cc9893c5a7d46c731c33e8510bd22d": "b7f92cfc403129951bed49ecb725eb7c874c95e036ab087e0a49527cb1845edb",
+    # The agent with barriers, and the sch_lh_dcf of 6.12 and 6.1 that aggregates frames.
+    "e16afec6d438d8b533f0f0a9ec019352ae8ce57cf5c3f4aebe383d5940ce8e7a": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    "e88fb4ce6c6e1cfabf254012f958f45c2faf13692ae42deb1197190d351f008b": "d09a9428a3e0c62b36472aef44c027343a763983c9345e4672f0a256d685e689",
+    "dc0c076a8eff303615a994b681cfad67da7bd548ae9318cdbaaf19a21cd7f5e0": "0d6c6173d524160bd4d2d0cc63cd2b7cc9b87a98337331f5ebdfe5437d12eed3",
     # The agent whose guard removes a folder also when its guest ends beside its caller.
     "2436e044e2bb7a6bda6424110a8b1cf5261630c1927a1a9681bde94192141002": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     # The kernel 6.12 whose programs enter it faster. A program that polls the clock or fills its guest's memory may see other moments.
