@@ -8,7 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from longhaul.orchestrator.analysis.prediction.steady import LEAST_EPOCHS, LEAST_EPOCHS_A_STREAM, SETTLING_EPOCHS
+from longhaul.orchestrator.analysis.prediction.steady import (
+    LEAST_EPOCHS,
+    LEAST_EPOCHS_A_STREAM,
+    MOST_TRANSIENT,
+    SETTLING_EPOCHS,
+)
 from longhaul.orchestrator.plan.lint import loss_bound_packets
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.congestion_controls import find_control
@@ -86,7 +91,9 @@ def settling_epochs(control: str) -> int:
 
 def epochs_needed(streams: int, runs: int, settling: int, known: int = 0) -> float:
     """Loss epochs of a stream in each run, those of its start included, if so many are known from other runs."""
-    return settling + _SPARE * max(LEAST_EPOCHS_A_STREAM, (LEAST_EPOCHS + 1 - known) / streams / runs)
+    counted = _SPARE * max(LEAST_EPOCHS_A_STREAM, (LEAST_EPOCHS + 1 - known) / streams / runs)
+    # A start-up may take no more than a part of the run.
+    return max(settling + counted, _SPARE * settling / MOST_TRANSIENT)
 
 
 def _bound_packets(run: Run, control: str, loss: float, rtt_s: float) -> float | None:

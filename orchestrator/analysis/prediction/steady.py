@@ -32,7 +32,7 @@ _MOST_BATCHES, _LEAST_BATCHES = 5, 2
 _EPOCHS_A_BATCH = 2.0
 _LEAST_RTTS_A_BATCH = 10
 # The transient may take this share of a run; a longer one is not believed.
-_MOST_TRANSIENT = 0.5
+MOST_TRANSIENT = 0.5
 _MSER_GROUP = 5
 # A drift over the steady part by less than this does not matter.
 _LEAST_TREND, _TREND_ALPHA = 0.01, 0.05
@@ -84,8 +84,8 @@ def find_steady(
     begin_s, settled = _transient_s(longest, length_s, loss_based=loss_based)
     if loss_based and not _fills(longest, begin_s):
         settling_s = _settling_s(longest, length_s, settling)
-        settled = settled and settling_s < _MOST_TRANSIENT * length_s
-        begin_s = min(max(begin_s, settling_s), _MOST_TRANSIENT * length_s)
+        settled = settled and settling_s < MOST_TRANSIENT * length_s
+        begin_s = min(max(begin_s, settling_s), MOST_TRANSIENT * length_s)
     each_s = length_s - begin_s
     streams = len(runs[0].epochs_s)
     a_stream = sum(one.epochs_after(begin_s) for one in longest) / streams / len(longest)
@@ -212,7 +212,7 @@ def _transient_s(runs: Sequence[Observation], length_s: float, *, loss_based: bo
         first_s = 0.0
     # The recovery of the first loss and the round trips after it still belong to the start.
     ended_s = max(mser_s, first_s + 4 * runs[0].rtt_s, 10 * runs[0].rtt_s)
-    most_s = _MOST_TRANSIENT * length_s
+    most_s = MOST_TRANSIENT * length_s
     settled = mser_s < 0.9 * most_s and min(first_s, most_s) + 10 * runs[0].rtt_s <= length_s
     return min(ended_s, most_s), settled
 
