@@ -66,9 +66,8 @@ SAME_FORMULAS = dict.fromkeys(
         "897393ced42e",
         "b0b4f4b99bc5",
         "5bb6d90e854c",
-        "cf5887270dbc",
     ),
-    "9c279c3ea1e8",
+    "0820888b8f8a",
 )
 
 

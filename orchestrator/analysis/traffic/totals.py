@@ -1,6 +1,7 @@
 """The numbers of flows that belong together, under their common name: the streams of a transfer, or the connections of requests.
 
-Bytes and retransmissions are sums. A transfer is complete when the streams that ended brought every byte of it.
+Bytes and retransmissions are sums. A transfer is complete when the streams that ended brought every byte of it; a stream without any of them
+may open later.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ def totals(
 
 
 def ended_at_us(flows: Sequence[Flow], fact_of: Mapping[int, Facts]) -> int | None:
-    """When the last stream of a transfer, or client of requests, ended; None while a byte or a client is missing."""
+    """When the last stream with bytes of a transfer, or the last client of requests, ended; None while a byte or a client is missing."""
     ended = [fact for flow in flows if (fact := fact_of[flow.id])["completed_us"] is not None]
     if flows[0].requests is not None:
         return max(int(fact["completed_us"]) for fact in ended) if len(ended) == len(flows) else None
     if sum(fact["bytes_received"] for fact in ended) != flows[0].bytes:
         return None
-    return max(int(fact["completed_us"]) for fact in ended)
+    return max(int(fact["completed_us"]) for fact in ended if fact["bytes_received"])

@@ -66,3 +66,10 @@ def test_a_transfer_smaller_than_a_block_is_sent_by_one_stream(finish: Runner) -
     done = finish(path=SHORT, flows=[transfer(3, size="1 B")], duration="1 s")
     assert sorted(flow["bytes"] for flow in done.document["flows"]) == [0, 0, 1]
     assert done.document["totals"][0]["completion_s"] == pytest.approx(0.006, abs=0.0001)
+
+
+def test_a_stream_that_opens_after_the_last_byte_does_not_delay_the_transfer(finish: Runner) -> None:
+    """A short queue drops the SYNs of most streams, which are sent again after a second."""
+    done = finish(path=SHORT | {"buffer": "10 packets"}, flows=[transfer(64, size="1 B")], duration="3 s")
+    assert max(flow["completion_s"] for flow in done.document["flows"]) > 1
+    assert done.document["totals"][0]["completion_s"] == pytest.approx(0.006, abs=0.001)
