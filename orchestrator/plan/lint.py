@@ -33,6 +33,7 @@ def notes(run: Run, experiment: Experiment) -> Iterator[str]:
     yield from _buffer(run)
     yield from _slow_start(run, experiment)
     yield from _windows(run)
+    yield from _unlimited(run)
     yield from _loss(run, experiment)
     yield from _phases(run)
     yield from _transfers(run, experiment)
@@ -130,6 +131,18 @@ def _windows(run: Run) -> Iterator[str]:
             f"the path and its buffer hold {held_bytes / 2**20:.0f} MiB, and TCP spans at most {most_bytes / 2**20:.0f} MiB (window and socket buffers, path.mtu {meaning.mtu}): "
             f"this may limit {'the flow' if tcp == 1 else f'each of the {tcp} flows'}, above half of it while lost packets are sent again; path.bandwidth, path.rtt or path.buffer make the path hold less"
         )
+
+
+def _unlimited(run: Run) -> Iterator[str]:
+    """Endless flows whose way has no rate: a control that measures the rate finds ever higher ones."""
+    rated = {link.dev for link in run.links if any(bps for _, _, bps in run.link_rates(link))}
+    for flow in run.flows:
+        limited = flow.bytes or flow.options.max_pacing_bps or flow.options.window_clamp_bytes
+        if flow.kind == "tcp" and not limited and rated.isdisjoint(flow.forward):
+            yield (
+                f"no link from {flow.from_node} to {flow.to_node} has a bandwidth, so only its window limits flow {flow.name}: a control that measures the rate, such as bbr, "
+                "may send more and more and never end; give a link of its way a bandwidth"
+            )
 
 
 def _loss(run: Run, experiment: Experiment) -> Iterator[str]:

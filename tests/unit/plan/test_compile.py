@@ -186,6 +186,10 @@ def test_seeds_only_move_the_starts_of_a_plain_run() -> None:
             "a matter of phase",
         ),
         (
+            {"flows": [{"name": "app", "cc": "cubic"}, {"name": "up", "cc": "bbr", "sender": "b1", "receiver": "a1"}]},
+            "no link from b1 to a1 has a bandwidth, so only its window limits flow up",
+        ),
+        (
             {"kernel": "7.3", "flows": [{"name": "app", "cc": "reno", "recovery": "dupthresh"}]},
             "flow app: recovery: dupthresh is the same as rack on kernel 7.3",
         ),
