@@ -28,7 +28,9 @@ def read(
     ],
     streams: Annotated[str, Query(max_length=100, description="Numbers of parallel streams.", examples=["1"])] = "1,4",
     cc: Annotated[str, Query(max_length=300, description="Congestion controls.", examples=["cubic"])] = "all",
-    within: Annotated[float, Query(gt=0, lt=1, description="The wanted relative half width of the interval.")] = WANTED,
+    within: Annotated[
+        float, Query(gt=0, lt=1, description="The wanted relative half width of the interval.", examples=[0.1])
+    ] = WANTED,
 ) -> Prediction:
     """The prediction as far as its runs are kept; nothing is run."""
     return Prediction(**lab.predictions.look(ask(size, path, cc, streams), within))
