@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, in
 from longhaul.orchestrator.database.connection import Database, chunks, new_keys, only_id, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place
+from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place, read_order
 from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
 from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in
@@ -184,6 +184,10 @@ class Catalog:
                 rows |= {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(some)))}
         shown = [(_without_words(_row(rows[key])), value) for key, value in values.items()]
         return [(row, Place(value, row["created_at"], row["id"])) for row, value in shown]
+
+    def kept(self, limit: int, sort: str, text: str) -> list[Row]:
+        """Kept runs that a text finds, in an order as users write it."""
+        return [row for row, _ in self.ordered(limit, Filter(text=text, kept=True), read_order(sort))]
 
     def ids_in_order(self, wanted: Filter = ALL, order: Order = NEWEST, experiment_id: str | None = None) -> list[str]:
         """The ids of all runs on all pages together."""

@@ -269,11 +269,7 @@ class Store:
 
     def list_runs(self, limit: int, sort: str = "newest", text: str = "") -> list[dict[str, Any]]:
         """Kept runs, one row each: those that a text finds, in an order."""
-        from longhaul.orchestrator.database.filters import Filter
-        from longhaul.orchestrator.database.lists.orders import read_order
-
-        rows = self.catalog.ordered(limit, Filter(text=text, kept=True), read_order(sort))
-        return [row | {"point": json.loads(row["point"])} for row, _ in rows]
+        return [row | {"point": json.loads(row["point"])} for row in self.catalog.kept(limit, sort, text)]
 
     def directory(self, run_id: str) -> Path:
         """The folder of a kept run."""
