@@ -21,7 +21,6 @@ def kept_runs(rows: Rows) -> Rows:
             "seed": row["seed"],
             "cc": row["controls"],
             "path": _path(row),
-            "goodput": "" if row["goodput_bps"] is None else format_rate(float(f"{row['goodput_bps']:.3g}")),
             "made": _minute(row["created_at"]),
             "other programs": _names(row.get("other_programs", [])),
         }
