@@ -11,8 +11,7 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import takes_long
 from longhaul.api.schemas.predictions import Prediction, PredictionAsked
-from longhaul.orchestrator.analysis.prediction.question import ask
-from longhaul.orchestrator.analysis.prediction.rounds import WANTED
+from longhaul.orchestrator.analysis.prediction.question import USUAL_WITHIN, ask
 
 router = APIRouter(route_class=Reading, prefix="/predictions", tags=["predictions"])
 
@@ -30,7 +29,7 @@ def read(
     cc: Annotated[str, Query(max_length=300, description="Congestion controls.", examples=["cubic"])] = "all",
     within: Annotated[
         float, Query(gt=0, lt=1, description="The wanted relative half width of the interval.", examples=[0.1])
-    ] = WANTED,
+    ] = USUAL_WITHIN,
 ) -> Prediction:
     """The prediction as far as its runs are kept; nothing is run."""
     return Prediction(**lab.predictions.look(ask(size, path, cc, streams), within))

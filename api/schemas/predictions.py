@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from longhaul.api.schemas.experiments import TEXT, WHOLE, Wire
-from longhaul.orchestrator.analysis.prediction.rounds import WANTED
+from longhaul.orchestrator.analysis.prediction.question import USUAL_WITHIN
 
 Json = dict[str, Any]
 _Name = Annotated[str, Field(max_length=64, pattern=TEXT)]
@@ -34,7 +34,7 @@ class PredictionAsked(Wire):
         default=["all"], max_length=24, description="Congestion controls; all: cubic, bbr and htcp."
     )
     within: float = Field(
-        default=WANTED,
+        default=USUAL_WITHIN,
         gt=0,
         lt=1,
         description="More runs are made until the interval is this close, if they are worth it.",

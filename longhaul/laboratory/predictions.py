@@ -11,9 +11,8 @@ from typing import Any, Protocol
 from longhaul.laboratory.experiments import execute, open_pipeline
 from longhaul.orchestrator.analysis.prediction.completion import whole
 from longhaul.orchestrator.analysis.prediction.observation import Observation, observe
-from longhaul.orchestrator.analysis.prediction.question import USUAL_STREAMS, Question, ask
+from longhaul.orchestrator.analysis.prediction.question import USUAL_STREAMS, USUAL_WITHIN, Question, ask
 from longhaul.orchestrator.analysis.prediction.rounds import (
-    WANTED,
     WHOLE_SEEDS,
     Candidate,
     real_experiment,
@@ -49,7 +48,7 @@ def predict(
     *,
     streams: str | Sequence[int] = USUAL_STREAMS,
     cc: str | Sequence[str] = "all",
-    within: float = WANTED,
+    within: float = USUAL_WITHIN,
     jobs: int | None = None,
     watcher: RoundWatcher | None = None,
 ) -> Prediction:

@@ -17,6 +17,8 @@ from longhaul.orchestrator.system.units import format_duration, format_rate, par
 # What `all` means: the controls of Linux that hosts have without building a module and that suit long transfers.
 USUAL_CONTROLS = ("cubic", "bbr", "htcp")
 USUAL_STREAMS = (1, 4)
+# The relative half width at which an interval is close enough.
+USUAL_WITHIN = 0.05
 MOST_STREAMS, MOST_CANDIDATES = 64, 24
 _LEAST_BYTES = 10_000
 _ATTEMPT = "reading the path"

@@ -19,14 +19,8 @@ from typing import Any
 from longhaul.orchestrator.analysis.prediction.completion import Completion, extrapolate, whole
 from longhaul.orchestrator.analysis.prediction.horizons import epochs_needed, guess, period_s, settling_epochs
 from longhaul.orchestrator.analysis.prediction.observation import OTHER, STREAM, Observation
-from longhaul.orchestrator.analysis.prediction.question import Question
-from longhaul.orchestrator.analysis.prediction.steady import (
-    AS_LONG,
-    FILLED_EPOCHS,
-    FILLED_EPOCHS_BY_CHANCE,
-    Steady,
-    find_steady,
-)
+from longhaul.orchestrator.analysis.prediction.question import USUAL_WITHIN, Question
+from longhaul.orchestrator.analysis.prediction.steady import FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE, Steady, find_steady
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.cost import guest_estimate_s
 from longhaul.orchestrator.plan.run import Run
@@ -39,11 +33,10 @@ Written = dict[str, Any]
 Step = Generator["Round", Sequence[Observation], "Outcome"]
 
 SEEDS, WHOLE_SEEDS = 2, 4
-WANTED = 0.05
 # More runs are not worth it where they could not make the interval this much smaller, or take more than this share of the transfer's time.
 _WORTH, _MOST_SHARE = 0.7, 0.08
 _MOST_ROUNDS = 6
-# Processor seconds for the runs of one round of a candidate, on the machine of plan/cost.py.
+# Processor seconds for the rounds of a candidate together, and for one round of whole transfers, on the machine of plan/cost.py.
 BUDGET_S = 150.0
 _MOST_FACTOR, _LEAST_FACTOR, _UNKNOWN_FACTOR, _TREND_FACTOR = 4.0, 1.4, 2.5, 2.0
 # The steady part of the next runs is at least this share of that of the longest.
@@ -155,7 +148,7 @@ def first_run(experiment: Experiment) -> Run:
 
 
 def predict_candidate(
-    question: Question, candidate: Candidate, wanted: float = WANTED, budget_s: float = BUDGET_S
+    question: Question, candidate: Candidate, wanted: float = USUAL_WITHIN, budget_s: float = BUDGET_S
 ) -> Step:
     """The rounds of one candidate."""
     control = find_control(candidate.control)
@@ -188,7 +181,7 @@ def predict_candidate(
         if steady.rate_byte_s > 0:
             time_s = steady.begin_s + max(0.0, question.size_bytes - steady.begun_bytes) / steady.rate_byte_s
         if steady.why_not:
-            length_s = _longer_s(steady, candidate, question.path, observed)
+            length_s = _longer_s(steady, candidate, question.path)
             continue
         time = extrapolate(steady, question.size_bytes, observed[0].rtt_s, observed[0].payload_byte_s)
         so_far = spent.outcome(candidate, "steady", "", time, steady, observed)
@@ -233,7 +226,7 @@ def _whole_or_best(
     return spent.outcome(candidate, "undecided", why, None, steady, observed)
 
 
-def _longer_s(steady: Steady, candidate: Candidate, path: Mapping[str, Any], observed: Sequence[Observation]) -> float:
+def _longer_s(steady: Steady, candidate: Candidate, path: Mapping[str, Any]) -> float:
     """The length of the next runs where there is no steady state yet."""
     length_s, part_s, streams = steady.longest_s, steady.longest_s - steady.begin_s, candidate.streams
     if steady.filled and steady.settled and not steady.trend and steady.epochs:
@@ -241,11 +234,9 @@ def _longer_s(steady: Steady, candidate: Candidate, path: Mapping[str, Any], obs
         needed = FILLED_EPOCHS_BY_CHANCE if _random(path) else FILLED_EPOCHS * streams
         longer_s = (_SPARE * needed / steady.epochs - 1) * steady.length_s / SEEDS
         return steady.begin_s + min(_MOST_FACTOR * part_s, max(_LEAST_PART * part_s, longer_s))
-    longest = [one for one in observed if one.length_s > AS_LONG * length_s]
-    in_a_run = sum(one.epochs_after(0.0) for one in longest) / streams / len(longest)
-    if in_a_run < 1:
+    if steady.epochs_in_a_run < 1:
         return length_s * _UNKNOWN_FACTOR
-    factor = epochs_needed(streams, SEEDS, settling_epochs(candidate.control), steady.epochs) / in_a_run
+    factor = epochs_needed(streams, SEEDS, settling_epochs(candidate.control), steady.epochs) / steady.epochs_in_a_run
     return length_s * min(
         _MOST_FACTOR, max(factor, _LEAST_FACTOR if steady.settled and not steady.trend else _TREND_FACTOR)
     )
@@ -255,14 +246,12 @@ def _affordable_s(
     question: Question, candidate: Candidate, length_s: float, budget_s: float, steady: Steady | None
 ) -> float | None:
     """This length, or a shorter one that the budget allows and that has some steady part; None if there is none."""
-    if _affordable(question, candidate, length_s, budget_s):
-        return length_s
     least_s = 1.0 if steady is None else steady.begin_s + max(1.0, _LEAST_PART * (steady.longest_s - steady.begin_s))
-    while length_s > least_s:
-        if _affordable(question, candidate, length_s, budget_s):
-            return length_s
+    while not _affordable(question, candidate, length_s, budget_s):
         length_s *= 0.75
-    return None
+        if length_s <= least_s:
+            return None
+    return length_s
 
 
 def _affordable(question: Question, candidate: Candidate, length_s: float, budget_s: float, seeds: int = SEEDS) -> bool:

@@ -38,7 +38,7 @@ _MSER_GROUP = 5
 _LEAST_TREND, _TREND_ALPHA = 0.01, 0.05
 _MOST_CORRELATION = 0.5
 # Runs of one round have one length, but for a tick.
-AS_LONG = 0.99
+_AS_LONG = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ class Steady:
     length_s: float
     longest_s: float
     epochs: int
+    # Of a stream in one of the longest runs: in its steady part, and in all of it.
     epochs_a_stream: float
+    epochs_in_a_run: float
     settled: bool
     filled: bool
     trend: float
@@ -80,7 +82,7 @@ def find_steady(
     The longest of them decide where it begins. All that are long enough show its rate.
     """
     length_s = max(one.length_s for one in runs)
-    longest = [one for one in runs if one.length_s > AS_LONG * length_s]
+    longest = [one for one in runs if one.length_s > _AS_LONG * length_s]
     begin_s, settled = _transient_s(longest, length_s, loss_based=loss_based)
     if loss_based and not _fills(longest, begin_s):
         settling_s = _settling_s(longest, length_s, settling)
@@ -88,7 +90,9 @@ def find_steady(
         begin_s = min(max(begin_s, settling_s), MOST_TRANSIENT * length_s)
     each_s = length_s - begin_s
     streams = len(runs[0].epochs_s)
-    a_stream = sum(one.epochs_after(begin_s) for one in longest) / streams / len(longest)
+    a_stream, in_a_run = (
+        sum(one.epochs_after(from_s) for one in longest) / streams / len(longest) for from_s in (begin_s, 0.0)
+    )
     if period_s:
         count = max(1, min(_MOST_BATCHES, int(each_s / period_s)))
     else:
@@ -116,6 +120,7 @@ def find_steady(
         longest_s=length_s,
         epochs=epochs,
         epochs_a_stream=a_stream,
+        epochs_in_a_run=in_a_run,
         settled=settled,
         filled=filled,
         trend=trend,

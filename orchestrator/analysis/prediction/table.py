@@ -12,10 +12,9 @@ from typing import Any
 
 from longhaul.orchestrator.analysis.prediction.host_settings import settings_for
 from longhaul.orchestrator.analysis.prediction.observation import Observation
-from longhaul.orchestrator.analysis.prediction.question import Question
+from longhaul.orchestrator.analysis.prediction.question import USUAL_WITHIN, Question
 from longhaul.orchestrator.analysis.prediction.rounds import (
     BUDGET_S,
-    WANTED,
     Candidate,
     Outcome,
     Round,
@@ -55,7 +54,7 @@ class Walked:
         return not self.waiting
 
 
-def walk(question: Question, answers: Answers, wanted: float = WANTED, budget_s: float = BUDGET_S) -> Walked:
+def walk(question: Question, answers: Answers, wanted: float = USUAL_WITHIN, budget_s: float = BUDGET_S) -> Walked:
     """Every round that is answered."""
     walked = Walked(question)
     steps = {
