@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, in
 
 from longhaul.orchestrator.database.connection import Database, chunks, new_keys, only_id, page_of
 from longhaul.orchestrator.database.counters import add_counts
-from longhaul.orchestrator.database.filters import Filter
+from longhaul.orchestrator.database.filters import Filter, is_kept
 from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place, read_order
 from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
@@ -30,7 +30,6 @@ from longhaul.orchestrator.database.word_index import add_words, rarest, remove_
 from longhaul.orchestrator.plan.run_document import RunDocument
 
 # A rerun ends like any run, and only its verdict is kept.
-_KEPT_HERE = and_(RUNS.c.status.in_(KEPT), RUNS.c.trace_sha256.is_not(None))
 ALL = Filter()
 # Looking up one run by its id takes as long as reading so many lines of an index.
 _LOOK_UPS = 15
@@ -123,7 +122,7 @@ class Catalog:
     def kept_ids(self) -> list[str]:
         """Ids of all kept runs that have files, in order."""
         with self._database.read() as connection:
-            return list(connection.execute(select(RUNS.c.id).where(_KEPT_HERE).order_by(RUNS.c.id)).scalars())
+            return list(connection.execute(select(RUNS.c.id).where(is_kept(RUNS)).order_by(RUNS.c.id)).scalars())
 
     def measured_by(self, run_ids: Sequence[str]) -> dict[str, str | None]:
         """The kept runs among these, and the hash of the formulas that measured each."""
@@ -260,7 +259,7 @@ class Catalog:
     def speed(self, since: str) -> float:
         """Virtual seconds per second of real time over the runs that ended since then; 0 without any."""
         query = select(func.sum(RUNS.c.virtual_s), func.sum(RUNS.c.wall_s)).where(
-            RUNS.c.finished_at >= since, _KEPT_HERE
+            RUNS.c.finished_at >= since, is_kept(RUNS)
         )
         with self._database.read() as connection:
             virtual_s, wall_s = connection.execute(query).one()

@@ -82,7 +82,7 @@ class Filter:
         if self.pinned is not None:
             yield table.c.pinned == self.pinned
         if self.kept:
-            yield and_(table.c.status.in_(KEPT), table.c.trace_sha256.is_not(None))
+            yield is_kept(table)
         if self.since is not None:
             yield table.c.created_at >= self.since
         if self.until is not None:
@@ -96,6 +96,11 @@ class Filter:
         named.append(("rtt", None if self.rtt_us is None else format_duration(self.rtt_us)))
         yield from (Sought("word", word(name, value)) for name, value in named if value is not None)
         yield from (Sought("named" if _is_named(asked) else "part", asked) for asked in asked_words(self.text))
+
+
+def is_kept(runs: Table) -> ColumnElement[bool]:
+    """Of a run: with a trace that is kept."""
+    return and_(runs.c.status.in_(KEPT), runs.c.trace_sha256.is_not(None))
 
 
 def _is_named(asked: str) -> bool:
