@@ -24,6 +24,16 @@ import styles from "./RunPage.module.css";
 
 const ms = (value: number | null | undefined): string => duration(value == null ? null : value / 1000);
 
+/** A column of numbers, sorted by them. */
+function numbers(
+  key: string,
+  name: string,
+  by: (flow: FlowNumbers) => number | null | undefined,
+  text: (value: number | null | undefined) => string,
+): Column<FlowNumbers> {
+  return { key, name, number: true, cell: (flow) => text(by(flow)), by };
+}
+
 const COLUMNS: readonly Column<FlowNumbers>[] = [
   {
     key: "name",
@@ -32,93 +42,21 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
     by: (flow) => flow.name,
   },
   { key: "cc", name: "Congestion control", cell: controlOf, by: (flow) => flow.cc },
-  {
-    key: "goodput",
-    name: "Goodput",
-    number: true,
-    cell: (flow) => rate(flow.goodput_bps),
-    by: (flow) => flow.goodput_bps,
-  },
-  {
-    key: "rtt",
-    name: "Mean RTT",
-    number: true,
-    cell: (flow) => ms(flow.rtt_ms?.mean),
-    by: (flow) => flow.rtt_ms?.mean,
-  },
-  { key: "p95", name: "95 % RTT", number: true, cell: (flow) => ms(flow.rtt_ms?.p95), by: (flow) => flow.rtt_ms?.p95 },
-  {
-    key: "cwnd",
-    name: "Mean cwnd",
-    number: true,
-    cell: (flow) => packets(flow.cwnd_packets?.mean),
-    by: (flow) => flow.cwnd_packets?.mean,
-  },
-  {
-    key: "retransmits",
-    name: "Retransmits",
-    number: true,
-    cell: (flow) => count(flow.retransmits),
-    by: (flow) => flow.retransmits,
-  },
-  { key: "loss", name: "Loss", number: true, cell: (flow) => share(flow.loss_ratio), by: (flow) => flow.loss_ratio },
-  { key: "bytes", name: "Received", number: true, cell: (flow) => size(flow.bytes), by: (flow) => flow.bytes },
-  {
-    key: "completion",
-    name: "Completed in",
-    number: true,
-    cell: (flow) => duration(flow.completion_s),
-    by: (flow) => flow.completion_s,
-  },
-  {
-    key: "requests",
-    name: "Requests",
-    number: true,
-    cell: (flow) => count(flow.requests?.completed),
-    by: (flow) => flow.requests?.completed,
-  },
-  {
-    key: "lost",
-    name: "Lost requests",
-    number: true,
-    cell: (flow) => count(flow.requests?.lost),
-    by: (flow) => flow.requests?.lost,
-  },
-  {
-    key: "request50",
-    name: "Median request",
-    number: true,
-    cell: (flow) => ms(flow.requests?.time_ms?.p50),
-    by: (flow) => flow.requests?.time_ms?.p50,
-  },
-  {
-    key: "request99",
-    name: "99 % request",
-    number: true,
-    cell: (flow) => ms(flow.requests?.time_ms?.p99),
-    by: (flow) => flow.requests?.time_ms?.p99,
-  },
-  {
-    key: "rounds",
-    name: "Rounds",
-    number: true,
-    cell: (flow) => count(flow.rounds?.completed),
-    by: (flow) => flow.rounds?.completed,
-  },
-  {
-    key: "round50",
-    name: "Median round",
-    number: true,
-    cell: (flow) => ms(flow.rounds?.time_ms?.p50),
-    by: (flow) => flow.rounds?.time_ms?.p50,
-  },
-  {
-    key: "round99",
-    name: "99 % round",
-    number: true,
-    cell: (flow) => ms(flow.rounds?.time_ms?.p99),
-    by: (flow) => flow.rounds?.time_ms?.p99,
-  },
+  numbers("goodput", "Goodput", (flow) => flow.goodput_bps, rate),
+  numbers("rtt", "Mean RTT", (flow) => flow.rtt_ms?.mean, ms),
+  numbers("p95", "95 % RTT", (flow) => flow.rtt_ms?.p95, ms),
+  numbers("cwnd", "Mean cwnd", (flow) => flow.cwnd_packets?.mean, packets),
+  numbers("retransmits", "Retransmits", (flow) => flow.retransmits, count),
+  numbers("loss", "Loss", (flow) => flow.loss_ratio, share),
+  numbers("bytes", "Received", (flow) => flow.bytes, size),
+  numbers("completion", "Completed in", (flow) => flow.completion_s, duration),
+  numbers("requests", "Requests", (flow) => flow.requests?.completed, count),
+  numbers("lost", "Lost requests", (flow) => flow.requests?.lost, count),
+  numbers("request50", "Median request", (flow) => flow.requests?.time_ms?.p50, ms),
+  numbers("request99", "99 % request", (flow) => flow.requests?.time_ms?.p99, ms),
+  numbers("rounds", "Rounds", (flow) => flow.rounds?.completed, count),
+  numbers("round50", "Median round", (flow) => flow.rounds?.time_ms?.p50, ms),
+  numbers("round99", "99 % round", (flow) => flow.rounds?.time_ms?.p99, ms),
 ];
 
 /** Several flows as a row below them, whose round trips and windows are their own. */
