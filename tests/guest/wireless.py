@@ -10,10 +10,13 @@ The radios w1, w2, ... and b are the transmitters; their devices towards `air` h
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.execution.evaluation import judge
@@ -45,6 +48,20 @@ MEGABIT = Channel(1_000_000, 1_000_000, rts=True)
 
 _LIMIT_PACKETS = 50
 _FIRST_PORT = 10_000
+
+
+Execute = Callable[[Run], Finished]
+
+
+@pytest.fixture
+def execute_run(settings: Settings, tmp_path: Path) -> Execute:
+    numbers = count()
+    return lambda run: execute(run, settings, tmp_path / str(next(numbers)))
+
+
+def with_delayed_acks(run: Run) -> Run:
+    """The run with receivers that acknowledge every second segment, the default of Linux."""
+    return replace(run, routes=tuple(replace(route, quickack=False) for route in run.routes))
 
 
 def wireless_run(

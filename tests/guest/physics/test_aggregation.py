@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from tests.guest.wireless import (
     HEADERS,
     MTU,
     UDP_HEADERS,
+    Execute,
     execute,
     goodputs_bps,
     queue_of,
@@ -26,9 +25,11 @@ from tests.guest.wireless import (
     tcp,
     udp,
     wireless_run,
+    with_delayed_acks,
     with_qdiscs,
 )
-from tests.support.guests import Finished, Runner
+from tests.guest.wireless import execute_run as execute_run
+from tests.support.guests import Runner
 from tests.support.tested_kernels import TESTED_KERNELS
 
 PAYLOAD = MTU - HEADERS
@@ -38,14 +39,6 @@ MCS7 = HtChannel(65_000_000)
 # More than MCS 7 carries.
 SATURATING_BPS = 120_000_000
 AS_BUILT = {"bandwidth": None, "rtt": None, "buffer": "1000 packets", "mtu": 1500}
-
-Execute = Callable[[Run], Finished]
-
-
-@pytest.fixture
-def execute_run(settings: Settings, tmp_path: Path) -> Execute:
-    numbers = count()
-    return lambda run: execute(run, settings, tmp_path / str(next(numbers)))
 
 
 def saturated(
@@ -126,7 +119,7 @@ def test_aggregation_raises_the_goodput_of_tcp_as_computed(execute_run: Execute,
     for aggregate in (1, 8, 32, 64):
         channel = replace(MCS7, aggregate=aggregate)
         run = wireless_run([tcp(*ends, cc="reno")], channel=channel, duration_s=20, limit=1000)
-        run = replace(run, routes=tuple(replace(route, quickack=False) for route in run.routes))
+        run = with_delayed_acks(run)
         (goodputs[aggregate],) = goodputs_bps(execute_run(run), 5, 20)
         expected[aggregate] = channel.lone_flow_bps(PAYLOAD, HEADERS)
     # Acknowledgements that come on top of earlier ones, and windows below their largest, are not in the arithmetic.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +20,7 @@ from tests.guest.wireless import (
     MEGABIT,
     MTU,
     UDP_HEADERS,
+    Execute,
     execute,
     goodputs_bps,
     queue_of,
@@ -29,9 +28,11 @@ from tests.guest.wireless import (
     tcp,
     udp,
     wireless_run,
+    with_delayed_acks,
     with_qdiscs,
 )
-from tests.support.guests import Finished, Runner
+from tests.guest.wireless import execute_run as execute_run
+from tests.support.guests import Runner
 from tests.support.tested_kernels import TESTED_KERNELS
 
 PAYLOAD = MTU - HEADERS
@@ -39,24 +40,11 @@ WITHOUT_RTS = replace(MEGABIT, rts=False)
 # The topology sets its own rates and delays.
 AS_BUILT = {"bandwidth": None, "rtt": None, "buffer": "50 packets", "mtu": MTU}
 
-Execute = Callable[[Run], Finished]
-
-
-@pytest.fixture
-def execute_run(settings: Settings, tmp_path: Path) -> Execute:
-    numbers = count()
-    return lambda run: execute(run, settings, tmp_path / str(next(numbers)))
-
 
 def with_window_of_one(run: Run) -> Run:
     """The run with a window of one packet."""
     flows = tuple(replace(flow, cc="lhfixed", variant="lhfixed") for flow in run.flows)
     return replace(run, flows=flows, modules=(*run.modules, Module("tcp_lhfixed", {"cwnd": "1"})))
-
-
-def with_delayed_acks(run: Run) -> Run:
-    """The run with receivers that acknowledge every second segment, the default of Linux."""
-    return replace(run, routes=tuple(replace(route, quickack=False) for route in run.routes))
 
 
 @pytest.mark.parametrize("kernel", TESTED_KERNELS)
