@@ -189,7 +189,7 @@ test-api: .venv/.stamp agent kernels #- the service and its client, with real ru
 test-browser: .venv/.stamp agent kernels web #- the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser
 	@cd $(WEB) && npm run --silent test
-	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/browser/test_*.py)) --numprocesses 2 $(BROWSER)
+	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/browser/test_*.py tests/browser/*/test_*.py)) --numprocesses 2 $(BROWSER)
 
 test-guest: .venv/.stamp agent kernels #- tests that boot guests
 	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/guest/*/test_*.py tests/fuzz/test_*.py)) --numprocesses $(WORKERS)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.comparisons import compare
     from longhaul.laboratory.experiments import load, plan, run, sweep
     from longhaul.laboratory.exports import export
-    from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_runs, rerun, verify
+    from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_run_groups, kept_runs, rerun, verify
     from longhaul.laboratory.kernel_comparisons import compare_kernels
     from longhaul.laboratory.packets import packets
     from longhaul.laboratory.predictions import predict
@@ -60,7 +60,7 @@ _HOMES = {
     "longhaul.laboratory.experiments": ("load", "plan", "run", "sweep"),
     "longhaul.laboratory.exports": ("export",),
     "longhaul.laboratory.kernel_comparisons": ("compare_kernels",),
-    "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_runs", "rerun", "verify"),
+    "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_run_groups", "kept_runs", "rerun", "verify"),
     "longhaul.laboratory.packets": ("packets",),
     "longhaul.laboratory.predictions": ("predict",),
     "longhaul.laboratory.queries": ("query",),
@@ -116,6 +116,7 @@ __all__ = [
     "generate_recording",
     "import_recording",
     "kept_run",
+    "kept_run_groups",
     "kept_runs",
     "load",
     "packets",

@@ -40,6 +40,7 @@ from longhaul.api.schemas.experiments import (
     Verification,
 )
 from longhaul.api.schemas.predictions import Prediction as PredictionAnswer
+from longhaul.api.schemas.run_groups import RunGroup, RunGroups
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.recordings import Recordings
@@ -186,6 +187,16 @@ class Client(UserCode, Recordings):
     def runs(self, **filters: Any) -> Iterator[RunRow]:
         """All runs, page by page; filters are those of GET /runs, such as `experiment`, `experiment_id`, `status`, `cc`, `rtt`, `sort`."""
         return self._pages(Runs, "/runs", filters)
+
+    def run_groups(self, **filters: Any) -> Iterator[RunGroup]:
+        """The runs of each experiment name as one row; filters are those of `runs`, and `sort` is that of GET /run-groups."""
+        number = 0
+        while True:
+            groups = self._get(RunGroups, "/run-groups", **{"limit": _PAGE, **_without_none(filters), "skip": number})
+            yield from groups.items
+            number += len(groups.items)
+            if not groups.items or number >= groups.total:
+                return
 
     def act_on_runs(self, action: Literal["delete", "pin", "unpin"], **filters: Any) -> BulkResult:
         """Delete, pin or unpin all runs that match; refused ones stay as they are, with the reasons. Filters are those of `runs`.

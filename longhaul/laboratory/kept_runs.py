@@ -77,6 +77,18 @@ def kept_runs(limit: int = 50, *, sort: str = "newest", text: str = "") -> list[
     return [row | {"other_programs": others[row["id"]]} for row in rows]
 
 
+def kept_run_groups(limit: int = 50, *, sort: str = "newest", text: str = "") -> list[dict[str, Any]]:
+    """A row for each experiment name with the number of its kept runs, and the mean, least and most of their results.
+
+    `sort` is an order as in `GET /run-groups`, for instance `-runs` or `-goodput`, whose mean counts.
+    """
+    groups, _ = Store(load_settings()).catalog.groups(limit, Filter(text=text, kept=True), sort)
+    return [
+        group._asdict() | {"results": {name: spread._asdict() for name, spread in group.results.items()}}
+        for group in groups
+    ]
+
+
 def kept_run_lines(columns: str = "", *, sort: str = "newest", text: str = "") -> Iterator[str]:
     """The kept runs as CSV, a line for each; `columns` are some of those of `GET /run-table`, all by default."""
     catalog = Store(load_settings()).catalog

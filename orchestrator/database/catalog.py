@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, in
 from longhaul.orchestrator.database.connection import Database, chunks, new_keys, only_id, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter, is_kept
+from longhaul.orchestrator.database.lists.groups import Group, groups_of
 from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place, read_order
 from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
@@ -26,7 +27,7 @@ from longhaul.orchestrator.database.tables import (
     RUN_COUNTS,
     RUNS,
 )
-from longhaul.orchestrator.database.word_index import add_words, rarest, remove_words
+from longhaul.orchestrator.database.word_index import add_words, matching, rarest, remove_words
 from longhaul.orchestrator.plan.run_document import RunDocument
 
 # A rerun ends like any run, and only its verdict is kept.
@@ -193,6 +194,11 @@ class Catalog:
         with self._database.read() as connection:
             query = _arranged(connection, wanted, order, None, experiment_id)
             return [] if query is None else list(connection.execute(query).scalars())
+
+    def groups(self, limit: int, wanted: Filter = ALL, sort: str = "newest", skip: int = 0) -> tuple[list[Group], int]:
+        """Some of the experiments' names in an order, each with its matching runs, and the number of all."""
+        with self._database.read() as connection:
+            return groups_of(connection, wanted, sort, limit, skip)
 
     def rows_of(self, run_ids: Sequence[str]) -> Iterator[Row]:
         """The rows of these runs, in this order, a few in memory at a time; a run that was deleted since has none."""
@@ -369,12 +375,8 @@ def _arranged(
     query = _of_experiment(select(RUNS.c.id, *keys), experiment_id)
     if swept is not None:
         query = query.outerjoin(swept, swept.c.run_id == RUNS.c.id)
-    found, holds = rarest(connection, wanted, _MOST_SORTED), None
-    if found is not None:
-        if found.size == 0:
-            return None
-        query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
-    return order.arranged(wanted.apply(query, RUNS, holds), keys, after)
+    found = matching(connection, query, wanted, _MOST_SORTED)
+    return None if found is None else order.arranged(found, keys, after)
 
 
 def _without_words(row: Row) -> Row:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, delete, func, insert, select, tuple_
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, delete, func, insert, select, tuple_
 
 from longhaul.orchestrator.database.connection import chunks
 from longhaul.orchestrator.database.filters import Filter, Sought
@@ -47,6 +47,18 @@ def rarest(connection: Connection, wanted: Filter, most_united: int = _MOST_RUNS
         key=lambda one: _MOST_RUNS if one.size is None else one.size,
         default=None,
     )
+
+
+def matching(
+    connection: Connection, query: Select[Any], wanted: Filter, most_united: int = _MOST_RUNS
+) -> Select[Any] | None:
+    """A query of runs with the conditions of a filter, by its rarest word; None if no run matches."""
+    found, holds = rarest(connection, wanted, most_united), None
+    if found is not None:
+        if found.size == 0:
+            return None
+        query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
+    return wanted.apply(query, RUNS, holds)
 
 
 def _find(connection: Connection, sought: Sought, most_united: int) -> Found | None:

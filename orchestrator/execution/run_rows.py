@@ -29,6 +29,24 @@ def kept_runs(rows: Rows) -> Rows:
     return _without_empty_columns(found)
 
 
+def kept_run_groups(groups: Rows) -> Rows:
+    """Rows of groups of runs, with the means of their results."""
+    found = []
+    for group in groups:
+        mean = {name: spread["mean"] for name, spread in group["results"].items()}
+        found.append(
+            {
+                "experiment": group["experiment"],
+                "runs": group["runs"],
+                "goodput": format_rate(mean["goodput"]) if "goodput" in mean else "",
+                "rtt": f"{mean['rtt']:.4g} ms" if "rtt" in mean else "",
+                **{name: f"{mean[name]:.4g}" if name in mean else "" for name in ("loss", "utilisation", "jain")},
+                "newest": _minute(group["created_at"]),
+            }
+        )
+    return _without_empty_columns(found)
+
+
 def baseline_rows(rows: Rows) -> Rows:
     """Rows of a service's baselines, as much as a line has room for, with other programs only if there are any."""
     return _without_empty_columns(

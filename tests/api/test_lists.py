@@ -184,6 +184,29 @@ def test_the_list_is_a_table_to_download(service: Service) -> None:
         assert client.get(f"{ROOT}/run-table", params={"sort": "beauty"}).status_code == 422
 
 
+def test_runs_are_grouped_by_experiment(service: Service) -> None:
+    rows = _found(service, "runs", experiment="quick", status="done")
+    with Client(service.url, service.tokens["read"]) as client:
+        (group,) = client.run_groups(experiment="quick", status="done")
+        assert (group.experiment, group.runs, group.statuses) == ("quick", len(rows), {"done": len(rows)})
+        goodputs = [row["goodput_bps"] for row in rows]
+        spread = group.results["goodput"]
+        assert (spread.least, spread.most) == (min(goodputs), max(goodputs))
+        assert spread.mean == pytest.approx(sum(goodputs) / len(rows))
+        assert [one.experiment for one in client.run_groups(sort="name", limit=1)] == sorted(
+            {row["experiment"] for row in _found(service, "runs")}
+        )
+        assert list(client.run_groups(owner="unknown")) == []
+    with service.client("read") as client:
+        refused = client.get(f"{ROOT}/run-groups", params={"sort": "-beauty"})
+    assert refused.status_code == 422 and "one of name, runs, goodput" in refused.json()["detail"]
+    # The command line groups the same runs.
+    printed = json.loads(longhaul("list", "runs", "--group", "--json", "--find", "quick", home=service.home).stdout)
+    assert [(one["experiment"], one["runs"]) for one in printed] == [("quick", len(rows))]
+    assert "utilisation" in longhaul("list", "runs", "--group", home=service.home).stdout
+    assert longhaul("list", "runs", "--group", "--csv", home=service.home).returncode == 2
+
+
 def test_the_first_digits_of_an_id_are_enough(service: Service) -> None:
     (row,) = _found(service, "runs", cc="reno", status="done")[:1]
     (experiment,) = _found(service, "experiments", cc="reno")[:1]

@@ -12,7 +12,7 @@ from longhaul.client import Client
 from tests.support.command import longhaul
 from tests.support.service import ROOT, Service
 
-# No path of another test and of no example, as the first test needs runs that nobody has made.
+# No path of another test and of no example, as the first test needs runs that no other test has made.
 ASKED: dict[str, Any] = {
     "size": "100 MB",
     "path": "24 Mbit/s, 20 ms, buffer 1 BDP",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from longhaul.orchestrator.database import word_index
 from longhaul.orchestrator.database.connection import Database
@@ -118,6 +118,53 @@ def test_every_filter_finds_and_counts_what_reading_every_line_finds(
         assert oldest == expected[::-1], wanted
         some += 0 < len(expected) < 61
     assert some > 15
+
+
+def _groups_in_python(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The groups of rows; `rows` are the newest first."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        group = found.setdefault(row["experiment"], {"created_at": row["created_at"], "rows": []})
+        group["rows"].append(row)
+    return found
+
+
+def test_groups_are_those_of_the_rows(lab: Lab) -> None:
+    with lab.database.write() as connection:
+        for place, key in enumerate(_read_all(lab, Filter())):
+            connection.execute(update(RUNS).where(RUNS.c.id == key).values(experiment=f"study-{place % 7}"))
+    for wanted in FILTERS:
+        expected = _groups_in_python(lab.catalog.page(100, wanted))
+        groups, total = lab.catalog.groups(100, wanted)
+        assert total == len(expected) == len(groups), wanted
+        assert [group.created_at for group in groups] == sorted((group.created_at for group in groups), reverse=True)
+        for group in groups:
+            rows = expected[group.experiment]["rows"]
+            assert (group.runs, group.created_at) == (len(rows), expected[group.experiment]["created_at"])
+            assert group.statuses == Counter(row["status"] for row in rows)
+            for name, column in {"goodput": "goodput_bps", "jain": "jain", "rtt": "rtt_mean_ms"}.items():
+                values = [row[column] for row in rows if row[column] is not None]
+                if not values:
+                    assert name not in group.results
+                    continue
+                assert group.results[name] == pytest.approx((sum(values) / len(values), min(values), max(values)))
+
+
+def test_groups_have_orders_and_pages(lab: Lab) -> None:
+    with lab.database.write() as connection:
+        for place, key in enumerate(_read_all(lab, Filter())):
+            connection.execute(update(RUNS).where(RUNS.c.id == key).values(experiment=f"study-{place % 7}"))
+    every, _ = lab.catalog.groups(100)
+    assert [group.experiment for group in lab.catalog.groups(100, sort="name")[0]] == [f"study-{n}" for n in range(7)]
+    most = [group.runs for group in lab.catalog.groups(100, sort="-runs")[0]]
+    assert most == sorted(most, reverse=True)
+    means = [group.results["goodput"].mean for group in lab.catalog.groups(100, sort="goodput")[0]]
+    assert means == sorted(means)
+    pages = [lab.catalog.groups(3, sort="newest", skip=skip) for skip in (0, 3, 6, 9)]
+    assert [group for page, _ in pages for group in page] == every
+    assert {total for _, total in pages} == {7}
+    with pytest.raises(PlanError, match="newest"):
+        lab.catalog.groups(1, sort="-beauty")
 
 
 ORDERS = ["newest", "oldest", "goodput", "-goodput", "rtt", "jain", "-seed", "start", "-name", "owner", "point.path.rtt", "-point.path.rtt", "point.none"]  # fmt: skip

@@ -48,6 +48,9 @@ class ListOptions:
             help="newest, oldest, a column or a swept field of runs, as in goodput or point.path.rtt; with a minus the largest first.",
         ),
     ] = "newest"
+    group: Annotated[
+        bool, typer.Option("--group", help="One row for each experiment, with the means of its runs' results.")
+    ] = False
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all runs that match as CSV, whatever --limit says.")] = (
         False
     )
@@ -60,26 +63,34 @@ class ListOptions:
 def list_(options: ListOptions) -> None:
     """List experiments, topologies, modules, presets, measures, series, backends, published values, kept runs or hosts."""
     if options.noun is not Noun.runs and (
-        options.find or options.as_csv or options.columns or options.sort != "newest"
+        options.find or options.group or options.as_csv or options.columns or options.sort != "newest"
     ):
         from longhaul.orchestrator.system.errors import PlanError
 
-        what = "--find, --sort, --csv and --columns are for kept runs"
+        what = "--find, --sort, --group, --csv and --columns are for kept runs"
         raise PlanError("listing", options.noun.value, what, "leave them out, or use `longhaul list runs`")
     if options.noun is Noun.hosts:
         from longhaul.cli.machine.hosts import show_hosts
 
         show_hosts(as_json=options.as_json)
     elif options.noun is Noun.runs:
-        from longhaul.laboratory.kept_runs import kept_run_lines, kept_runs
-        from longhaul.orchestrator.execution.run_rows import kept_runs as as_rows
+        from longhaul.laboratory.kept_runs import kept_run_groups, kept_run_lines, kept_runs
+        from longhaul.orchestrator.execution import run_rows
 
+        if options.group and options.as_csv:
+            from longhaul.orchestrator.system.errors import PlanError
+
+            raise PlanError("listing", "runs", "--group and --csv exclude each other", "leave one of them out")
         if options.as_csv:
             for lines in kept_run_lines(options.columns, sort=options.sort, text=options.find):
                 print(lines, end="")
             return
+        if options.group:
+            groups = kept_run_groups(options.limit, sort=options.sort, text=options.find)
+            show_rows("groups of runs", groups, run_rows.kept_run_groups(groups), as_json=options.as_json)
+            return
         rows = kept_runs(options.limit, sort=options.sort, text=options.find)
-        show_rows("runs", rows, as_rows(rows), as_json=options.as_json)
+        show_rows("runs", rows, run_rows.kept_runs(rows), as_json=options.as_json)
     else:
         from longhaul.orchestrator.execution.catalogues import CATALOGUES
 

@@ -35,6 +35,9 @@ export const VIEW = {
   // The columns of runs; none for the usual ones.
   columns: list(),
   picked: list(),
+  // Runs by experiment, and the experiments whose runs are shown.
+  group: flag(),
+  opened: list(),
 };
 
 export type View = ViewOf<typeof VIEW>;
@@ -76,10 +79,13 @@ function common(view: View) {
   };
 }
 
+/** The orders that groups of runs have and runs do not. */
+export const ORDERS_OF_GROUPS: readonly string[] = ["runs", "-runs"];
+
 export function runsQuery(view: View) {
   return {
     ...common(view),
-    sort: view.sort,
+    sort: ORDERS_OF_GROUPS.includes(view.sort) ? "newest" : view.sort,
     ...(view.rtt && { rtt: view.rtt.trim() }),
     ...(view.bandwidth && { bandwidth: view.bandwidth.trim() }),
     ...(view.topology && { topology: view.topology.trim() }),

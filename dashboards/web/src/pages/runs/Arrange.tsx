@@ -1,9 +1,10 @@
 /** The order of the list, the choice of its columns, saved views, and the list as a table to download. */
 import { addressOf } from "../../api/address";
-import { runsQuery, type View } from "../../data/runList";
+import { ORDERS_OF_GROUPS, runsQuery, type View } from "../../data/runList";
 import { Button } from "../../parts/Button";
 import { Menu } from "../../parts/Menu";
 import { choices, USUAL } from "./columns";
+import { groupOrder } from "./groups";
 import styles from "./Runs.module.css";
 import { SavedViews } from "./SavedViews";
 
@@ -30,7 +31,7 @@ export function Arrange({ view, fields, change }: Props) {
       <div className={styles.order}>
         <span aria-hidden="true">Order</span>
         <select aria-label="Order" value={view.sort} onChange={(event) => change({ sort: event.target.value })}>
-          {orders(runs ? all : [], view.sort).map(([value, name]) => (
+          {(view.group && runs ? groupOrders(all) : orders(runs ? all : [], view.sort)).map(([value, name]) => (
             <option key={value} value={value}>
               {name}
             </option>
@@ -38,6 +39,25 @@ export function Arrange({ view, fields, change }: Props) {
         </select>
       </div>
       <div className={styles.menu}>
+        {runs && (
+          <label className={styles.group} title="One row for each experiment, with the means of its runs">
+            <input
+              type="checkbox"
+              checked={view.group}
+              onChange={({ target }) =>
+                change({
+                  group: target.checked,
+                  sort: target.checked
+                    ? groupOrder(view.sort)
+                    : ORDERS_OF_GROUPS.includes(view.sort)
+                      ? "newest"
+                      : view.sort,
+                })
+              }
+            />
+            Group by experiment
+          </label>
+        )}
         {runs && (
           <Menu label="Columns" name="Columns">
             <fieldset className={styles.columns}>
@@ -91,6 +111,16 @@ function orders(columns: readonly { key: string; name: string }[], now: string):
     known.push([key, `${name}, ${up}`], [`-${key}`, `${name}, ${down}`]);
   }
   return known.some(([value]) => value === now) ? known : [...known, [now, now]];
+}
+
+/** The orders of the list by experiment. */
+function groupOrders(columns: readonly { key: string; name: string }[]): readonly [string, string][] {
+  const known: [string, string][] = [
+    ...orders(columns, "newest"),
+    ["-runs", "Most runs first"],
+    ["runs", "Fewest runs first"],
+  ];
+  return known.filter(([value]) => groupOrder(value) === value);
 }
 
 const WORDS: Record<string, readonly [string, string]> = {

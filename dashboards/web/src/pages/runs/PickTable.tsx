@@ -1,10 +1,12 @@
 /** A table of which only the rows near the sight are drawn. Keys walk and select its rows; some columns sort the list. */
 import { memo, type ReactNode, useCallback, useMemo, useRef } from "react";
+import { go } from "../../navigation/route";
 import type { Status } from "../../parts/Badge";
 import { useCursor } from "./cursor";
 import styles from "./Rows.module.css";
 import { type Range, topOf, useWindow } from "./window";
 
+/** A row of runs or of experiments. */
 export interface ListedRow {
   id: string;
   status: Status;
@@ -49,6 +51,10 @@ interface Props<R> extends RowsProps<R> {
   noun: string;
   /** Must be the same array each time, so that only changed rows are drawn again. */
   columns: readonly ListColumn<R>[];
+  /** Whether a row can be selected; all can without it. */
+  canPick?: (row: R) => boolean;
+  /** Opens a row that has no page; false for the others. */
+  onOpen?: (row: R) => boolean;
 }
 
 /** The height of a row before one is drawn, in pixels. */
@@ -59,8 +65,8 @@ const BOX = 2;
 /** The width of all columns that shrink together to fit, in rem. */
 const FITS = 82;
 
-export function PickTable<R extends ListedRow>(props: Props<R>) {
-  const { name, noun, columns, total, rowAt, onRange, linkOf, isPicked, onPick, onPickAll } = props;
+export function PickTable<R extends { id: string }>(props: Props<R>) {
+  const { name, noun, columns, total, rowAt, onRange, linkOf, isPicked, onPick, onPickAll, canPick, onOpen } = props;
   const table = useRef<HTMLTableElement>(null);
   const { range, height } = useWindow(table, total, GUESS);
   const latest = useRef<Range | null>(null);
@@ -79,7 +85,15 @@ export function PickTable<R extends ListedRow>(props: Props<R>) {
     },
     [height],
   );
-  const here = useCursor({ total, idAt: (index) => rowAt(index)?.id, linkOf, onPick, onPickAll, show });
+  const pickableAt = (index: number): string | undefined => {
+    const row = rowAt(index);
+    return row === undefined || canPick?.(row) === false ? undefined : row.id;
+  };
+  const open = (index: number): void => {
+    const row = rowAt(index);
+    if (row !== undefined && !onOpen?.(row)) go(linkOf(row.id));
+  };
+  const here = useCursor({ total, idAt: pickableAt, open, onPick, onPickAll, show });
   const widest = useMemo(() => columns.reduce((sum, { width }) => sum + (width ?? REST), BOX), [columns]);
   const drawn = Array.from({ length: range.to - range.from }, (_, at) => range.from + at);
   // The usual columns fit any desktop; more have their full width, and the table scrolls sideways.
@@ -132,7 +146,8 @@ export function PickTable<R extends ListedRow>(props: Props<R>) {
               index={index}
               noun={noun}
               columns={columns}
-              picked={isPicked(row.id)}
+              picked={isPicked(row.id) && canPick?.(row) !== false}
+              pickable={canPick?.(row) !== false}
               here={index === here}
               onPick={onPick}
             />
@@ -210,27 +225,31 @@ interface RowProps<R> extends Pick<Props<R>, "noun" | "columns" | "onPick"> {
   row: R;
   index: number;
   picked: boolean;
+  pickable: boolean;
   here: boolean;
 }
 
-const Row = memo(function Row<R extends ListedRow>(props: RowProps<R>) {
-  const { row, index, noun, columns, picked, here, onPick } = props;
+const Row = memo(function Row<R extends { id: string }>(props: RowProps<R>) {
+  const { row, index, noun, columns, picked, pickable, here, onPick } = props;
   return (
     <tr
       className={styles.row}
       data-row={index}
       data-picked={picked}
       data-here={here}
+      data-head={pickable ? undefined : true}
       aria-rowindex={index + 2}
       aria-selected={picked}
     >
       <td className={styles.pick}>
-        <input
-          type="checkbox"
-          aria-label={`Select ${noun} ${row.id}`}
-          checked={picked}
-          onChange={() => onPick(row.id)}
-        />
+        {pickable && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${noun} ${row.id}`}
+            checked={picked}
+            onChange={() => onPick(row.id)}
+          />
+        )}
       </td>
       {columns.map(({ key, name, look, number, cell, isEmpty }) => (
         <td
@@ -244,4 +263,4 @@ const Row = memo(function Row<R extends ListedRow>(props: RowProps<R>) {
       ))}
     </tr>
   );
-}) as <R extends ListedRow>(props: RowProps<R>) => ReactNode;
+}) as <R extends { id: string }>(props: RowProps<R>) => ReactNode;

@@ -24,6 +24,7 @@ import type { Refusal } from "./acting";
 import { Bulk } from "./Bulk";
 import { ExperimentRows } from "./ExperimentRows";
 import { Filters } from "./Filters";
+import { GroupRows } from "./GroupRows";
 import { type Listed, useExperiments, useRuns } from "./lists";
 import { AllBox, type RowsProps } from "./PickTable";
 import { usePickAll } from "./pickAll";
@@ -73,7 +74,13 @@ function AllRuns({ view, change }: { view: View; change: Change }) {
   const listed = useRuns(view, range);
   return (
     <List view={view} change={change} listed={listed} onRange={setRange}>
-      {(shared) => <RunRows {...shared} rowAt={listed.rowAt} chosen={view.columns} />}
+      {(shared) =>
+        view.group ? (
+          <GroupRows {...shared} view={view} change={change} changed={listed.asked.dataUpdatedAt} />
+        ) : (
+          <RunRows {...shared} rowAt={listed.rowAt} chosen={view.columns} />
+        )
+      }
     </List>
   );
 }

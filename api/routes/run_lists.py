@@ -1,4 +1,4 @@
-"""The list of runs as one table to download: all that match a filter, in the order of the list, a line for each run."""
+"""The list of runs in other forms: a row for each experiment, and one table to download."""
 
 from __future__ import annotations
 
@@ -9,13 +9,39 @@ from fastapi.responses import StreamingResponse
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
-from longhaul.api.http.cursors import OfExperiment, OrderQuery, RunFilter
+from longhaul.api.http.cursors import LimitQuery, OfExperiment, OrderQuery, RunFilter, SkipQuery
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import takes_long
+from longhaul.api.schemas.run_groups import RunGroups, run_group
+from longhaul.orchestrator.database.lists.groups import ORDERS
 from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.database.lists.run_table import COLUMNS, read_columns, table_lines
 
 router = APIRouter(route_class=Reading, tags=["runs"])
+
+
+@router.get("/run-groups", summary="List runs by experiment", operation_id="list_run_groups")
+@takes_long
+def groups(
+    lab: TheLab,
+    caller: Reader,
+    wanted: RunFilter,
+    limit: LimitQuery = 50,
+    skip: SkipQuery = 0,
+    sort: Annotated[
+        str,
+        Query(
+            description=(
+                f"The order of the groups: `newest`, `oldest`, or one of {', '.join(f'`{name}`' for name in ORDERS)}; a result by its mean. "
+                "A minus in front puts the largest first. Groups without the value come last."
+            ),
+            examples=["-runs"],
+        ),
+    ] = "newest",
+) -> RunGroups:
+    """The matching runs of each experiment name as one row, with their number by status, and the mean and range of their results."""
+    found, total = lab.store.catalog.groups(limit, wanted, sort, skip)
+    return RunGroups(items=[run_group(group) for group in found], total=total)
 
 
 @router.get(
