@@ -327,7 +327,7 @@ bench-api: setup #- the service under load: lists and series by wrk, 500 followe
 	@./setup.sh bench
 	@$(PYTHON) -m tests.bench.service $(BENCH)
 
-bench-web: setup web #- the page in Chromium: first live point, a million points opened and panned, fifty flows live (BENCH=--help for its options)
+bench-web: setup web #- the page in Chromium: first live point, millions of points opened and panned, fifty flows live, 20,000 runs listed (BENCH=--help for its options)
 	@$(PYTHON) -m tests.bench.web $(BENCH)
 
 bench-live: setup #- 100,000 samples a second to a real Prometheus, and the processor time of the exporter (BENCH=--help for its options)

@@ -2,7 +2,8 @@
 
 launch   from the submission of a run to its first point on the page, which is opened at once
 open     a run with a million points or more: from the address to its drawn charts, the first time and again
-pan      the same run, panned for some seconds: frames a second, from the trace of Chromium
+pan      the same run, panned for some seconds: frames a second, from the trace of Chromium; and with the processor four times slower
+list     the list of 200 and of 20,000 runs: the time to open it, the longest task while it is scrolled, the most rows in the document
 live     fifty running flows: processor time of the page's process and of the service, each in processors
 page     JavaScript of the first page, compressed as sent; time until it is painted and until its content is shown, with an empty cache
 """
@@ -18,9 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +26,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from longhaul.api.static_page import BUILT
 from tests.bench.web_first import first_content
+from tests.bench.web_lists import measure_lists
+from tests.bench.web_page import opened, traced
 from tests.browser.visitor import CHROMIUM
 from tests.support.service import ROOT, Service, served
 
-_POINTS = 1_000_000
+_POINTS = (1_000_000, 5_000_000)
 _PAN_S, _LIVE_S = 5.0, 15.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-# Some 41,000 packets a second, two to an ACK; many() finds the duration for a million ACKs.
+# Some 41,000 packets a second, two to an ACK; many() finds the duration for enough ACKs.
 MANY: dict[str, Any] = {
     "experiment": "many-points",
     "path": {"bandwidth": "500 Mbit/s", "rtt": "20 ms"},
@@ -48,19 +48,6 @@ FIFTY: dict[str, Any] = {
     "duration": "600 s",
 }
 LEGEND = 'figure[aria-label="Congestion window"] output'
-
-
-@contextmanager
-def opened(browser: Browser, service: Service) -> Iterator[Page]:
-    """A page of a logged-in user."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    page.goto(f"{service.url}/#/runs")
-    page.get_by_label("Token").fill(service.tokens["admin"])
-    page.get_by_role("button", name="Log in").click()
-    page.get_by_role("navigation", name="Pages").wait_for()
-    yield page
-    context.close()
 
 
 def go(page: Page, service: Service, run: str) -> None:
@@ -90,9 +77,9 @@ def launch(page: Page, service: Service, repeats: int) -> dict[str, float]:
     return {"median_s": statistics.median(took), "max_s": max(took)}
 
 
-def many(service: Service) -> tuple[str, int]:
-    """A kept run with a million ACKs or more, and how many it has."""
-    duration_s = 40
+def many(service: Service, least: int) -> tuple[str, int]:
+    """A kept run with this many ACKs or more, and how many it has."""
+    duration_s = 40 * least // 1_000_000
     while True:
         made = service.submit({"spec": MANY | {"duration": f"{duration_s} s"}})
         run = str(made["runs"][0]).rpartition("/")[2]
@@ -100,9 +87,9 @@ def many(service: Service) -> tuple[str, int]:
         with service.client() as client:
             timelines = client.get(f"{ROOT}/runs/{run}/timelines", params={"measure": "cwnd", "points": 4}).json()
         points = sum(one["of_values"] for one in timelines["series"])
-        if points >= _POINTS:
+        if points >= least:
             return run, points
-        duration_s = int(duration_s * _POINTS / points * 1.1) + 1
+        duration_s = int(duration_s * least / points * 1.1) + 1
 
 
 def open_run(page: Page, service: Service, run: str, repeats: int) -> dict[str, float]:
@@ -118,54 +105,29 @@ def open_run(page: Page, service: Service, run: str, repeats: int) -> dict[str, 
     return {"first_s": took[0], "again_median_s": statistics.median(took[1:])}
 
 
-def pan(page: Page, browser: Browser) -> dict[str, float]:
-    """Pan a zoomed run with the mouse for some seconds; the frames in the trace of Chromium."""
+def pan(page: Page, browser: Browser, slower: int = 1) -> dict[str, float]:
+    """Pan a zoomed run with the mouse for some seconds; the frames in the trace of Chromium, with a processor that is slower."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
     over = page.locator('figure[aria-label="Congestion window"] .u-over').bounding_box()
     assert over is not None
     for _ in range(3):
         page.keyboard.press("+")
     page.wait_for_timeout(1500)
     left, right, middle = over["x"] + 30, over["x"] + over["width"] - 30, over["y"] + over["height"] / 2
-    browser.start_tracing(
-        page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline.frame", "toplevel"]
-    )
-    page.mouse.move(right, middle)
-    page.keyboard.down("Shift")
-    page.mouse.down()
-    begun, at, step = time.perf_counter(), right, -6.0
-    while time.perf_counter() - begun < _PAN_S:
-        at += step
-        if not left < at < right:
-            step = -step
-        page.mouse.move(at, middle)
-    page.mouse.up()
-    page.keyboard.up("Shift")
-    lasted_s = time.perf_counter() - begun
-    trace = json.loads(browser.stop_tracing())
-    return frames(trace["traceEvents"], lasted_s)
-
-
-def frames(events: list[dict[str, Any]], lasted_s: float) -> dict[str, float]:
-    """The drawn frames, and the time of the page's main thread for one."""
-    drawn_us = sorted(event["ts"] for event in events if event.get("name") == "DrawFrame")
-    fired = [event["dur"] / 1000 for event in events if event.get("name") == "FireAnimationFrame" and "dur" in event]
-    threads = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one.get("name") == "thread_name"}
-    tasks_ms = [
-        event["tdur"] / 1000
-        for event in events
-        if event.get("name") == "ThreadControllerImpl::RunTask"
-        and "tdur" in event
-        and threads.get((event["pid"], event["tid"])) == "CrRendererMain"
-    ]
-    gaps_ms = [(late - early) / 1000 for early, late in pairwise(drawn_us)]
-    return {
-        "frames_a_second": len(drawn_us) / lasted_s,
-        "median_gap_ms": statistics.median(gaps_ms) if gaps_ms else 0.0,
-        "p95_gap_ms": statistics.quantiles(gaps_ms, n=20)[-1] if len(gaps_ms) > 1 else 0.0,
-        # Processor time of the drawing thread, which other load on the machine does not affect.
-        "thread_ms_a_frame": sum(tasks_ms) / max(1, len(fired)),
-        "script_median_ms": statistics.median(fired) if fired else 0.0,
-    }
+    with traced(page, browser) as trace:
+        page.mouse.move(right, middle)
+        page.keyboard.down("Shift")
+        page.mouse.down()
+        begun, at, step = time.perf_counter(), right, -6.0
+        while time.perf_counter() - begun < _PAN_S:
+            at += step
+            if not left < at < right:
+                step = -step
+            page.mouse.move(at, middle)
+        page.mouse.up()
+        page.keyboard.up("Shift")
+    return trace.frames()
 
 
 def processor_s(pids: list[int]) -> float:
@@ -238,17 +200,21 @@ def measure(repeats: int) -> dict[str, Any]:
     """Measure everything, with a temporary home."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder, served(Path(folder) / "home") as service:
-        run, points = many(service)
+        runs = [many(service, least) for least in _POINTS]
         with sync_playwright() as playwright:
             options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
             with opened(browser, service) as page:
                 found["page"] = first_page(service) | first_content(browser, service, repeats)
                 found["launch"] = launch(page, service, repeats)
-                found["open"] = {"points": points, **open_run(page, service, run, repeats + 1)}
+                for run, points in runs:
+                    name = f"open {points // 1_000_000} M"
+                    found[name] = {"points": points, **open_run(page, service, run, repeats + 1)}
                 found["pan"] = pan(page, browser)
+                found["pan, slow"] = pan(page, browser, slower=4)
             with opened(browser, service) as page:
                 found["live"] = live(page, service, chromium_of())
+            found |= measure_lists(browser, repeats)
             browser.close()
     return found
 
