@@ -115,7 +115,7 @@ def test_restart_of_the_service_neither_loses_nor_doubles_samples(
     visitor.logs_in("run", f"runs/{long_run}")
     before_s = wait_until(page, 8)
     with service.away():
-        expect(page.get_by_role("status").filter(has_text="reconnecting").first).to_be_visible()
+        expect(page.get_by_role("banner").get_by_role("status").filter(has_text="reconnecting")).to_be_visible()
     after_s = wait_until(page, before_s + 6)
     found = samples(page, "Congestion window", tmp_path)
     for name, begin_s in (("one", 0.0), ("two", 1.0)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,30 @@ def test_page_that_is_opened_while_the_service_is_away_loads_when_it_is_back(
     expect(page.get_by_role("banner").get_by_role("status")).to_have_text("")
     expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_action_while_the_service_is_away_is_said_once(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    run = run_of(service.submit({"spec": LONG | {"experiment": "unsent"}}))
+    visitor.logs_in("admin", f"runs/{run}")
+    wait_until(page, 1)
+    top = page.get_by_role("figure", name="Congestion window").bounding_box()
+    with service.away():
+        expect(page.get_by_role("banner").get_by_role("status")).to_contain_text("Service away")
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
+        expect(page.get_by_text("Not sent.")).to_be_visible()
+        expect(
+            page.get_by_text(re.compile("service away|cannot be reached|reconnecting", re.IGNORECASE))
+        ).to_have_count(1)
+        expect(page.get_by_role("alert")).to_have_count(0)
+        moved = page.get_by_role("figure", name="Congestion window").bounding_box()
+        assert top is not None and moved is not None and moved["y"] - top["y"] < 60
+    # Nothing of it is left, and the action can be repeated.
+    expect(page.get_by_text("Not sent.")).to_have_count(0)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled")
 
 
 def test_page_older_than_the_service_offers_to_reload(browser: Browser, service: Service, tmp_path: Path) -> None:

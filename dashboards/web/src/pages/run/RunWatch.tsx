@@ -55,7 +55,7 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
           durationS={outline.duration_s}
           startedAt={run.started_at}
           reachedS={() => (feed.state === "elsewhere" ? elsewhereS.current : feed.reachedS)}
-          word={() => (broken ? "service away, reconnecting" : textOf(feed))}
+          word={() => (broken ? "paused" : textOf(feed))}
         />
       )}
       {isRefused && !(isDamaged && onDamage) && <ErrorNote error={problem} />}
