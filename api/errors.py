@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import iter_route_contexts
+from pydantic.fields import FieldInfo
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
@@ -110,7 +111,7 @@ async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     problems = [_sentence(request, one) for one in error.errors()]
     return problem(
-        request, 422, "request", "Unprocessable Content", detail="; ".join(problems), problems=problems
+        request, 422, "request", "The request is not valid", detail="; ".join(problems), problems=problems
     )  # fmt: skip
 
 
@@ -130,13 +131,44 @@ def _sentence(request: Request, fault: Mapping[str, Any]) -> str:
         few, digits = form.groups()
         read = str(fault["input"])[:64]
         return f"{where}: {read!r} is not an id, which has {digits} digits of 0-9 and a-f; the first {few} are enough"
-    body = getattr(request.scope.get("route"), "body_field", None)
-    if fault["type"] != "extra_forbidden" or fault["loc"][0] != "body" or body is None:
+    if fault["type"] == "string_pattern_mismatch":
+        read, example = str(fault["input"])[:64], _example(request, fault["loc"])
+        return f"{where}: {read!r} does not have the allowed form{f', for instance {example}' if example else ''}"
+    if fault["type"] != "extra_forbidden" or fault["loc"][0] != "body":
         return f"{where}: {fault['msg']}"
-    *way, last = fault["loc"][1:]
-    model = part_of(reduce(below, way, body.field_info.annotation))
-    fields = [field.alias or name for name, field in model.model_fields.items()] if model else []
-    return f"{where}: unknown field; known: {', '.join(fields)}{nearest(str(last), fields)}"
+    fields = _body_fields(request, fault["loc"])
+    return f"{where}: unknown field; known: {', '.join(fields)}{nearest(str(fault['loc'][-1]), list(fields))}"
+
+
+def _example(request: Request, place: Sequence[Any]) -> str:
+    """An allowed value of a parameter or of a field of the body; empty if its documentation has none."""
+    where, name = place[0], str(place[-1])
+    if where == "body":
+        field = _body_fields(request, place).get(name)
+        examples = field.examples if field is not None else None
+    else:
+        route = request.scope.get("route")
+        found = (one for one in _parameters(getattr(route, "dependant", None), where) if one.alias == place[1])
+        examples = next((one.field_info.examples for one in found), None)
+    example = (examples or [""])[0]
+    return str(example[0] if isinstance(example, list) else example)
+
+
+def _parameters(dependant: Any, where: str) -> Iterator[Any]:
+    """The parameters of a route in its path, its query or its headers, with those of its dependencies."""
+    if dependant is not None:
+        yield from getattr(dependant, f"{where}_params", ())
+        for one in dependant.dependencies:
+            yield from _parameters(one, where)
+
+
+def _body_fields(request: Request, place: Sequence[Any]) -> dict[str, FieldInfo]:
+    """The fields beside a place of the body, by their names."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    if body is None:
+        return {}
+    model = part_of(reduce(below, place[1:-1], body.field_info.annotation))
+    return {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:

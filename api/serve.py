@@ -145,7 +145,7 @@ def _greet(app: FastAPI, settings: Settings, host: str) -> None:
         token, _ = access.add_token("first", "admin")
         print(f"your first token, with scope admin, shown only once: {token}")
     if (BUILT / "index.html").is_file():
-        print(f"web page: {settings.url}/")
+        print(f"web page: {settings.url}/" if known else f"web page, logged in: {settings.login_link(token)}")
     if host not in ("127.0.0.1", "::1", "localhost"):
         print(
             "note: this address can be reached from other machines, and tokens are sent unencrypted: use TLS (docs/service.md)"

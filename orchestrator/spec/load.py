@@ -81,6 +81,8 @@ _EXPECTED_TYPES = {
     "model_attributes": "a mapping of fields",
 }
 
+_ALL = "all: `longhaul list experiments`"
+
 
 def shipped_experiments() -> dict[str, Path]:
     """Name -> file of the shipped experiments."""
@@ -94,7 +96,7 @@ def load_experiment(name_or_path: str, overrides: Sequence[str] = (), own_code: 
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
         known = shipped_experiments()
         if name_or_path not in known:
-            raise SpecError(name_or_path, [f"neither a file nor {_no_such(name_or_path, known)}"])
+            raise SpecError(name_or_path, [f"neither a file nor {_no_such(name_or_path, known)}; {_ALL}"])
         path = shipped
     return _load(read_document(path), overrides, own_code)
 
@@ -103,7 +105,7 @@ def shipped_experiment(name: str, overrides: Sequence[str] = (), own_code: OwnCo
     """The same for callers who may name a shipped experiment but no file."""
     known = shipped_experiments()
     if name not in known:
-        raise SpecError(name, [f"not {_no_such(name, known)}"])
+        raise SpecError(name, [f"not {_no_such(name, known)}; {_ALL}"])
     return _load(replace(read_document(known[name]), subject=name), overrides, own_code)
 
 
@@ -111,15 +113,14 @@ def shipped_text(name: str) -> str:
     """The text of a shipped experiment's file; NotFound."""
     known = shipped_experiments()
     if name not in known:
-        what = f"it is not {_no_such(name, known)}"
-        raise NotFound("looking for experiment", name, what)
+        raise NotFound("looking for experiment", name, f"it is not {_no_such(name, known)}", _ALL)
     return known[name].read_text()
 
 
 def _no_such(name: str, known: Mapping[str, Path]) -> str:
     near = difflib.get_close_matches(name, known, 5) or [one for one in known if one.startswith(name[:3])][:5]
     hint = f"; nearest: {', '.join(near)}" if near else ""
-    return f"a shipped experiment{hint}; all: `longhaul list experiments`"
+    return f"a shipped experiment{hint}"
 
 
 def parse_experiment(

@@ -152,7 +152,7 @@ class SpecError(LonghaulError):
 
 
 class PlanError(LonghaulError):
-    """A valid experiment that cannot be turned into runs."""
+    """The request cannot be met as asked; a valid experiment, for instance, that cannot be turned into runs."""
 
     exit_code = 2
     http_status = 422
@@ -232,7 +232,7 @@ class ResultsError(LonghaulError):
 
 
 class NotFound(ResultsError):
-    """No such run or experiment."""
+    """Not found: nothing has this name or id."""
 
     exit_code = 2
     http_status = 404

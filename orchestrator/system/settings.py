@@ -148,6 +148,10 @@ class Settings:
         """The folder of the project's modules for that kernel; it may not exist."""
         return _current(self.cache, "modules", version)
 
+    def login_link(self, token: str) -> str:
+        """The address of the web page that logs in with a token; behind the #, so that no browser sends it and no log has it."""
+        return f"{self.url}/#/?token={token}"
+
     @property
     def origin(self) -> str:
         """The name in the database of processes that work for this home on this machine: the same after each restart, and unique."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -47,6 +48,12 @@ def add_token(options: AddOptions) -> None:
     expires_s = None if options.expires is None else read_seconds(options.expires)
     token, row = _access().add_token(options.name, options.scope.value, expires_s)
     print(json.dumps({**row, "token": token}) if options.as_json else token)
+    from longhaul.orchestrator.system.settings import load_settings
+
+    settings = load_settings()
+    if settings.url and not options.as_json:
+        # Not on stdout, which scripts read.
+        print(f"log in to the web page: {settings.login_link(token)}", file=sys.stderr)
 
 
 @dataclass(frozen=True)

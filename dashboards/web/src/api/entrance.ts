@@ -1,8 +1,36 @@
-/** Login and logout: a token is exchanged for a cookie that no script can read, and is not stored. */
+/** Login and logout: a token is exchanged for a cookie that no script can read, and is not stored. It is typed, or in a login link,
+ * `#/?token=lh_...`, behind the `#`, which browsers do not send; the page removes it from the address at once.
+ */
+import { replaceQuery, routeNow } from "../navigation/route";
 import { answered, api, type Schemas } from "./client";
 import { Problem } from "./problem";
 import { queries } from "./queries";
 import { SCOPES, type Scope, session } from "./session";
+
+/** A link that logs in with a token. */
+export function loginLink(token: string): string {
+  return `${document.baseURI.replace(/#.*/, "")}#/?token=${encodeURIComponent(token)}`;
+}
+
+/** Logs in with the token of a login link, or with the cookie of a session. */
+export async function enterPage(): Promise<void> {
+  const token = new URLSearchParams(routeNow().query).get("token");
+  if (token === null) return checkSession();
+  replaceQuery(
+    (query) =>
+      query
+        .split("&")
+        .filter((part) => !part.startsWith("token="))
+        .join("&"),
+    { replace: true },
+  );
+  try {
+    await logIn(token.trim());
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    session.set({ kind: "out", refused: error });
+  }
+}
 
 /** Reads the session of the cookie; no session is not an error. */
 export async function checkSession(): Promise<void> {

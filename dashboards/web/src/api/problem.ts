@@ -39,7 +39,7 @@ export class Problem extends Error {
     const fields: Record<string, unknown> = typeof body === "object" && body !== null ? { ...body } : {};
     const texts = Object.fromEntries(TEXTS.map((name) => [name, textOf(fields[name])])) as Texts;
     texts.title ||= `The service returned status ${response.status}`;
-    const problems = Array.isArray(fields.problems) ? fields.problems.map(textOf) : [];
+    const problems = Array.isArray(fields.problems) ? fields.problems.map(textOf).map(withoutPlace) : [];
     return new Problem(response.status, texts, problems, seconds(response.headers.get("retry-after")));
   }
 
@@ -56,6 +56,16 @@ export class Problem extends Error {
     return new Problem(0, texts, [], null);
   }
 
+  /** The detail for readers of the page: without a remedy for the command line or for programs. */
+  get sentence(): string {
+    return isForPage(this.hint) ? this.detail : this.detail.replace(`; ${this.hint}`, "");
+  }
+
+  /** The remedy, unless the detail or the page itself has it. */
+  get remedy(): string {
+    return isForPage(this.hint) && !this.detail.includes(this.hint) ? this.hint : "";
+  }
+
   /** Whether a retry may succeed. */
   get passing(): boolean {
     return (
@@ -70,6 +80,16 @@ export function problemOf(thrown: unknown): Problem {
   const detail = thrown instanceof Error ? thrown.message : String(thrown);
   const body = { title: "An error in the page", detail, hint: "Reload the page. If the error returns, report it." };
   return Problem.of(new Response(null, { status: 500 }), body);
+}
+
+/** Whether a remedy is one for this page, not a command or a request. */
+function isForPage(hint: string): boolean {
+  return !/`longhaul |\b(GET|POST|PUT|DELETE) \/|Authorization|(^|\s|`)--[a-z]/.test(hint);
+}
+
+/** An error in a value, without the part of the request that has it: `query.rtt: ...` -> `rtt: ...`. */
+function withoutPlace(problem: string): string {
+  return problem.replace(/^(query|path|body|header)\./, "");
 }
 
 function textOf(value: unknown): string {

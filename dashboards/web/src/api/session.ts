@@ -11,10 +11,10 @@ export interface Known {
   csrf: string;
 }
 
-/** `ended`: the session of a logged-in user is over; the view stays on the screen. */
+/** `refused`: the token of a login link was not accepted. `ended`: the session of a logged-in user is over; the view stays on the screen. */
 export type Session =
   | { kind: "asking" }
-  | { kind: "out" }
+  | { kind: "out"; refused?: unknown }
   | ({ kind: "in" } & Known)
   | { kind: "ended"; name: string; scope: Scope };
 

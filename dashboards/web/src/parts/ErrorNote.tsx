@@ -12,14 +12,14 @@ export function ErrorNote({ error, action }: { error: unknown; action?: ReactNod
   if (problem.status === 0) {
     return away ? <p className={styles.unsent}>Not sent. Try again when the service is back.</p> : (action ?? null);
   }
-  const lines = problem.problems.length > 0 ? problem.problems : [problem.detail].filter(Boolean);
+  const lines = problem.problems.length > 0 ? problem.problems : [problem.sentence].filter(Boolean);
   return (
     <div role="alert" className={styles.note}>
       <strong>{problem.title}</strong>
       {lines.map((line) => (
         <p key={line}>{line}</p>
       ))}
-      {problem.hint && !problem.detail.includes(problem.hint) && <p className={styles.hint}>{problem.hint}</p>}
+      {problem.remedy && <p className={styles.hint}>{problem.remedy}</p>}
       {problem.requestId && problem.status >= 500 && <p className={styles.id}>request {problem.requestId}</p>}
       {action}
     </div>

@@ -1,6 +1,8 @@
 /** The login page: the token field, and where a token comes from. */
 import { type FormEvent, useState } from "react";
 import { logIn } from "../api/entrance";
+import { problemOf } from "../api/problem";
+import { useSession } from "../api/session";
 import { Button } from "../parts/Button";
 import { ErrorNote } from "../parts/ErrorNote";
 import { TextField } from "../parts/Field";
@@ -30,7 +32,8 @@ export function Login() {
 export function LoginForm() {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const session = useSession();
+  const [error, setError] = useState<unknown>(session.kind === "out" ? (session.refused ?? null) : null);
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
     setBusy(true);
@@ -56,7 +59,14 @@ export function LoginForm() {
       <Button kind="primary" type="submit" busy={busy} disabled={token.trim() === ""}>
         Log in
       </Button>
-      {error !== null && <ErrorNote error={error} />}
+      {error !== null &&
+        (problemOf(error).status === 401 ? (
+          <p role="alert" className={styles.refused}>
+            This token is not valid: it may be mistyped, expired or revoked.
+          </p>
+        ) : (
+          <ErrorNote error={error} />
+        ))}
     </form>
   );
 }

@@ -1,7 +1,7 @@
 /** The frame of every page: login, the header, keys that work everywhere, and the error view of a crashed page. */
 import { useEffect, useState } from "react";
 import { onReturn } from "../api/connection";
-import { checkSession } from "../api/entrance";
+import { checkSession, enterPage } from "../api/entrance";
 import { problemOf } from "../api/problem";
 import { useSession } from "../api/session";
 import { returnToPlace } from "../navigation/places";
@@ -27,11 +27,11 @@ export function Shell() {
     pageAt(routeNow())
       ?.entry.load()
       .catch(() => undefined);
-    const ask = (): void => {
-      checkSession().then(() => setRefused(null), setRefused);
+    const after = (entered: Promise<void>): void => {
+      entered.then(() => setRefused(null), setRefused);
     };
-    ask();
-    return onReturn(ask);
+    after(enterPage());
+    return onReturn(() => after(checkSession()));
   }, []);
   if (session.kind === "out") return <Login />;
   if (session.kind === "asking") {

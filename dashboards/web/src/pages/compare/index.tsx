@@ -58,6 +58,8 @@ export default function Compare() {
       )}
       {needsRuns && view.runs.length === 0 ? (
         <Nothing />
+      ) : needsRuns && compared.runs.length === 0 && compared.failed.length > 0 ? (
+        <p className={styles.failed}>None of these runs can be drawn. Choose others above.</p>
       ) : (
         <>
           {view.show === "overlay" && <Overlay compared={compared} />}

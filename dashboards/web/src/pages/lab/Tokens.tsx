@@ -2,9 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
+import { loginLink } from "../../api/entrance";
 import { SCOPES, type Scope, useSession } from "../../api/session";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
+import { CopyButton } from "../../parts/CopyButton";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Field, TextField } from "../../parts/Field";
@@ -148,7 +150,6 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
 }
 
 function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () => void }) {
-  const [copied, setCopied] = useState(false);
   return (
     <Dialog title={`The token of ${token.name}`}>
       <p>
@@ -159,9 +160,10 @@ function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () =
         {token.token}
       </code>
       <div className={styles.asks}>
-        <Button onClick={() => void navigator.clipboard.writeText(token.token).then(() => setCopied(true))}>
-          {copied ? "Copied" : "Copy"}
-        </Button>
+        <CopyButton text={() => token.token}>Copy</CopyButton>
+        <CopyButton text={() => loginLink(token.token)} title="A link that opens this page, logged in with the token">
+          Copy login link
+        </CopyButton>
         <Button kind="primary" onClick={onClose}>
           Done
         </Button>

@@ -1,5 +1,6 @@
 /** One figure: each claim, published and measured, the reason for differences, the charts, and links to the runs. */
 
+import { problemOf } from "../../api/problem";
 import { type Claim, type Figure, isLive, useFigure, usePapers } from "../../data/reproductions";
 import { listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
@@ -14,6 +15,7 @@ import { count, share } from "../../units";
 import styles from "./Papers.module.css";
 import { Pictures } from "./Pictures";
 import { estimate, Progress, Runner } from "./Progress";
+import { Unknown } from "./Unknown";
 import { VerdictBadge } from "./Verdicts";
 
 const VIEW = { extent: oneOf(["", "quick", "full"], "") };
@@ -25,6 +27,7 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
   const asked = useFigure(paper, name, view.extent === "" ? null : view.extent);
   const row = papers.data?.find((one) => one.paper === paper);
   const back = <a href={linkTo(["papers"])}>All papers</a>;
+  if (asked.isError && problemOf(asked.error).status === 404) return <Unknown what={`figure ${name} of ${paper}`} />;
   if (asked.isError)
     return <ErrorNote error={asked.error} action={<Button onClick={() => void asked.refetch()}>Try again</Button>} />;
   // The citation is above the claims, and would push them down if it appeared later.

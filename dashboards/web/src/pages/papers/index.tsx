@@ -2,7 +2,9 @@
 import type { PageProps } from "../props";
 import { FigurePage } from "./FigurePage";
 import { Gallery } from "./Gallery";
+import { Unknown } from "./Unknown";
 
 export default function Papers({ path: [paper, figure] }: PageProps) {
-  return paper && figure ? <FigurePage paper={paper} name={figure} /> : <Gallery />;
+  if (paper === undefined) return <Gallery />;
+  return figure === undefined ? <Unknown what={`paper ${paper}`} /> : <FigurePage paper={paper} name={figure} />;
 }

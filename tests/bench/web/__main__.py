@@ -25,9 +25,9 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from longhaul.api.static_page import BUILT
-from tests.bench.web_first import first_content
-from tests.bench.web_lists import measure_lists
-from tests.bench.web_page import opened, traced
+from tests.bench.web.first_page import first_content
+from tests.bench.web.lists import measure_lists
+from tests.bench.web.page import opened, traced
 from tests.browser.visitor import CHROMIUM
 from tests.support.service import ROOT, Service, served
 

@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.many_runs import fill
-from tests.bench.web_page import opened, traced
+from tests.bench.web.page import opened, traced
 from tests.support.service import LONGHAUL, Service, served
 
 FEW, MANY = 200, 20_000

@@ -1,0 +1,14 @@
+/** The page of a paper or a figure that this lab does not have. */
+import { linkTo } from "../../navigation/hash";
+import { useOwnTitle } from "../../navigation/title";
+import { LinkButton } from "../../parts/Button";
+import { Empty } from "../../parts/Empty";
+
+export function Unknown({ what }: { what: string }) {
+  useOwnTitle(`No ${what}`);
+  return (
+    <Empty title={`There is no ${what}`} action={<LinkButton href={linkTo(["papers"])}>All papers</LinkButton>}>
+      <p>The papers and packs of this lab, with their figures, are on one page.</p>
+    </Empty>
+  );
+}

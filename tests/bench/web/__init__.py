@@ -1,0 +1,1 @@
+"""The web page in Chromium against the real service: `make bench-web`."""
