@@ -36,7 +36,7 @@ def test_page_that_is_opened_while_the_service_is_away_loads_when_it_is_back(
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_action_while_the_service_is_away_is_said_once(visitor: Visitor, service: Service) -> None:
+def test_action_while_the_service_is_away_is_reported_once(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     run = run_of(service.submit({"spec": LONG | {"experiment": "unsent"}}))
     visitor.logs_in("admin", f"runs/{run}")
