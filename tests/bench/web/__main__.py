@@ -5,6 +5,7 @@ open     a run with a million points or more: from the address to its drawn char
 pan      the same run, panned for some seconds: frames a second, from the trace of Chromium; and with the processor four times slower
 list     the list of 200 and of 20,000 runs: the time to open it, the longest task while it is scrolled, the most rows in the document
 live     fifty running flows: processor time of the page's process and of the service, each in processors
+slow     the list and a run over a network of 400 ms and 1.6 Mbit/s: until it is painted, until its content is shown
 page     JavaScript of the first page, compressed as sent; time until it is painted and until its content is shown, with an empty cache
 """
 
@@ -25,7 +26,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from longhaul.api.static_page import BUILT
-from tests.bench.web.first_page import first_content
+from tests.bench.web.first_page import first_content, over_a_slow_network
 from tests.bench.web.lists import measure_lists
 from tests.bench.web.page import opened, traced
 from tests.browser.visitor import CHROMIUM
@@ -200,12 +201,14 @@ def measure(repeats: int) -> dict[str, Any]:
     """Measure everything, with a temporary home."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="longhaul-bench-") as folder, served(Path(folder) / "home") as service:
+        short = service.wait(service.submit({"shipped": "quick"})["id"])["runs"][0].rpartition("/")[2]
         runs = [many(service, least) for least in _POINTS]
         with sync_playwright() as playwright:
             options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
             with opened(browser, service) as page:
                 found["page"] = first_page(service) | first_content(browser, service, repeats)
+                found["slow network"] = over_a_slow_network(browser, service, short, repeats)
                 found["launch"] = launch(page, service, repeats)
                 for run, points in runs:
                     name = f"open {points // 1_000_000} M"

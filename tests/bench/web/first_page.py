@@ -1,4 +1,7 @@
-"""The first page of `make bench-web`: the time until the first paint and until the content is shown, with an empty cache."""
+"""The first page of `make bench-web`: the time until the first paint and until the content is shown, with an empty cache.
+
+Also over a slow network, of 400 ms and 1.6 Mbit/s, for the list of runs and for the page of a run.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from tests.support.service import ROOT, Service
 _PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 # Since the navigation began.
 _NOW = "() => performance.now()"
+_SLOW = {"offline": False, "latency": 400, "downloadThroughput": 200_000, "uploadThroughput": 200_000}
 
 
 def first_content(browser: Browser, service: Service, repeats: int) -> dict[str, float]:
@@ -32,4 +36,25 @@ def first_content(browser: Browser, service: Service, repeats: int) -> dict[str,
             painted.append(page.evaluate(_PAINTED))
             context.close()
         found |= {f"{who}_painted_ms": statistics.median(painted), f"{who}_there_ms": statistics.median(there)}
+    return found
+
+
+def over_a_slow_network(browser: Browser, service: Service, run: str, repeats: int) -> dict[str, float]:
+    """The list of runs and the page of a run: until the first paint, and until the content is shown."""
+    found: dict[str, float] = {}
+    for name, view, content in (("list", "runs", "tr[data-row]"), ("run", f"runs/{run}", "#root main h1")):
+        painted, there = [], []
+        for _ in range(repeats):
+            context = browser.new_context(viewport={"width": 1440, "height": 900})
+            page = context.new_page()
+            page.request.post(f"{service.url}{ROOT}/session", data={"token": service.tokens["read"]})
+            session = context.new_cdp_session(page)
+            session.send("Network.enable")
+            session.send("Network.emulateNetworkConditions", _SLOW)
+            page.goto(f"{service.url}/#/{view}", wait_until="commit")
+            page.wait_for_selector(content)
+            there.append(page.evaluate(_NOW))
+            painted.append(page.evaluate(_PAINTED))
+            context.close()
+        found |= {f"{name}_painted_ms": statistics.median(painted), f"{name}_there_ms": statistics.median(there)}
     return found

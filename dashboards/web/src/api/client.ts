@@ -4,6 +4,7 @@
 import createClient from "openapi-fetch";
 import { BASE } from "./address";
 import { reached, unreachable } from "./connection";
+import { takeEarly } from "./early";
 import { Problem } from "./problem";
 import type { components, paths } from "./schema.gen";
 import { session, sessionEnded } from "./session";
@@ -18,7 +19,7 @@ export async function ask(request: Request): Promise<Response> {
   if (now.kind === "in" && !SAFE.includes(request.method)) request.headers.set("X-CSRF-Token", now.csrf);
   let response: Response;
   try {
-    response = await fetch(request);
+    response = await (takeEarly(request) ?? fetch(request));
   } catch (error) {
     if (request.signal.aborted) throw error;
     unreachable();

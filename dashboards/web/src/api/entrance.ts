@@ -3,6 +3,7 @@
  */
 import { replaceQuery, routeNow } from "../navigation/route";
 import { answered, api, type Schemas } from "./client";
+import { forgetEarly } from "./early";
 import { Problem } from "./problem";
 import { queries } from "./queries";
 import { SCOPES, type Scope, session } from "./session";
@@ -38,6 +39,7 @@ export async function checkSession(): Promise<void> {
     enter(await answered(api.GET("/api/v1/session")));
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
+    forgetEarly();
     if (session.get().kind === "asking") session.set({ kind: "out" });
   }
 }

@@ -6,8 +6,8 @@ import { onSight } from "./sight";
 
 export const outdated = new Store(false);
 
-// The name of the first script changes with every change of the page.
-const OWN = document.querySelector<HTMLScriptElement>("script[type=module]")?.src.split("/").pop() ?? "";
+// The name of the last script, which loads all others, changes with every change of the page.
+const OWN = [...document.querySelectorAll<HTMLScriptElement>("script[type=module]")].at(-1)?.src.split("/").pop() ?? "";
 const NOT_AGAIN_MS = 60_000;
 let asked = 0;
 

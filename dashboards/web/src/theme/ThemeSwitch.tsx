@@ -1,6 +1,7 @@
 /** The choice of the theme: light, dark, or that of the system. */
 import { Segments } from "../parts/Segments";
-import { type Choice, chooseTheme, useThemeChoice } from "./theme";
+import type { Choice } from "./choice";
+import { chooseTheme, useThemeChoice } from "./theme";
 
 const NAMES: readonly (readonly [Choice, string])[] = [
   ["system", "System"],

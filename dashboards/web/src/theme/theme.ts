@@ -1,26 +1,13 @@
-/** The theme: dark, light, or that of the system. The browser stores the choice; theme.css has the colours. */
+/** The theme of the page while it is open. The browser stores the choice; theme.css has the colours. */
 
 import { Store, useStore } from "../store";
+import { type Choice, storeChoice, storedChoice, type Theme, themeOf } from "./choice";
 import { applyPalette } from "./palette";
 
-export const CHOICES = ["system", "light", "dark"] as const;
-export type Choice = (typeof CHOICES)[number];
-export type Theme = "light" | "dark";
-
-const STORAGE_KEY = "longhaul.theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 const choice = new Store<Choice>(storedChoice());
 const theme = new Store<Theme>(themeOf(choice.get()));
-
-function storedChoice(): Choice {
-  const written = window.localStorage.getItem(STORAGE_KEY);
-  return CHOICES.find((one) => one === written) ?? "system";
-}
-
-function themeOf(chosen: Choice): Theme {
-  return chosen === "system" ? (dark.matches ? "dark" : "light") : chosen;
-}
 
 function apply(): void {
   const now = themeOf(choice.get());
@@ -36,7 +23,7 @@ export function startTheme(): void {
 }
 
 export function chooseTheme(chosen: Choice): void {
-  window.localStorage.setItem(STORAGE_KEY, chosen);
+  storeChoice(chosen);
   choice.set(chosen);
   apply();
 }

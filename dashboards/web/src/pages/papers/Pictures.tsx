@@ -6,8 +6,9 @@ import type { Schemas } from "../../api/client";
 import { type Figure, usePictures } from "../../data/reproductions";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
+import type { Theme } from "../../theme/choice";
 import { flowStyle } from "../../theme/palette";
-import { colourOf, type Theme, useTheme } from "../../theme/theme";
+import { colourOf, useTheme } from "../../theme/theme";
 import styles from "./Papers.module.css";
 
 type Picture = Schemas["Picture"];
