@@ -25,6 +25,7 @@ from longhaul.api.http.cursors import (
     page,
     read_cursor,
 )
+from longhaul.api.http.reports import report_answer
 from longhaul.api.http.request_body import EXPERIMENT_FILE, Reading
 from longhaul.api.http.responses import (
     EVENT_STREAM,
@@ -47,7 +48,7 @@ from longhaul.orchestrator.analysis.aggregate import Repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
 from longhaul.orchestrator.database.access import Caller
 from longhaul.orchestrator.database.filters import Filter
-from longhaul.orchestrator.execution.evaluation import each_readable, kept_run
+from longhaul.orchestrator.execution.evaluation import each_readable
 from longhaul.orchestrator.execution.formulas import measured_by
 from longhaul.orchestrator.live.export_run import with_grafana
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -63,11 +64,6 @@ ExperimentId = Annotated[
 ]
 # Browsers cannot open a report with more traces than this.
 _MOST_REPORTED = 50
-# The report has an opaque origin, so its scripts cannot send requests to the service as the reader.
-_PAGE_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
-)
 
 
 @router.post(
@@ -245,12 +241,7 @@ def report(
         raise Conflict(
             "reporting experiment", key, f"it has {len(kept)} runs, and a report can have {_MOST_REPORTED}", hint
         )
-    from longhaul.orchestrator.analysis.report.page import report_page
-
-    # The drawing library is not thread-safe.
-    with lab.drawing:
-        text = report_page([kept_run(key, lab.store) for key in kept])
-    return HTMLResponse(text, headers={**response.headers, "Content-Security-Policy": _PAGE_POLICY})
+    return report_answer(lab, kept, response.headers)
 
 
 @router.get(

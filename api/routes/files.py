@@ -1,4 +1,4 @@
-"""Downloads: the files of a kept run, or the log of a failed one."""
+"""The report and the files of a kept run, or the log of a failed one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as Name
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
+from longhaul.api.http.reports import report_answer
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import tag
 from longhaul.api.http.threads import takes_long
@@ -34,6 +35,18 @@ _TYPES = {
     ".parquet": "application/vnd.apache.parquet",
     ".zst": "application/zstd",
 }
+
+
+@router.get(
+    "/{id}/report",
+    summary="Read the report of a run",
+    operation_id="report_of_run",
+    response_class=HTMLResponse,
+)
+@takes_long
+def report(key: RunId, lab: TheLab, caller: Reader) -> HTMLResponse:
+    """A self-contained HTML page of a kept run: charts, measures, fidelity."""
+    return report_answer(lab, [kept_run_id(lab, key)], {})
 
 
 @router.get("/{id}/files", summary="List the files of a run", operation_id="list_files")

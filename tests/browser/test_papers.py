@@ -75,4 +75,4 @@ def test_scope_read_cannot_run_a_figure(visitor: Visitor) -> None:
 
 def test_unknown_figure_suggests_the_nearest(visitor: Visitor) -> None:
     visitor.logs_in("read", f"papers/{PAPER}/fig44")
-    expect(visitor.page.get_by_role("alert")).to_contain_text("nearest: fig4")
+    expect(visitor.page.get_by_role("main")).to_contain_text("nearest: fig4")

@@ -12,6 +12,7 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Segments } from "../../parts/Segments";
 import { Waiting } from "../../parts/Waiting";
 import { count, share } from "../../units";
+import { Citation } from "./Citation";
 import styles from "./Papers.module.css";
 import { Pictures } from "./Pictures";
 import { estimate, Progress, Runner } from "./Progress";
@@ -27,7 +28,8 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
   const asked = useFigure(paper, name, view.extent === "" ? null : view.extent);
   const row = papers.data?.find((one) => one.paper === paper);
   const back = <a href={linkTo(["papers"])}>All papers</a>;
-  if (asked.isError && problemOf(asked.error).status === 404) return <Unknown what={`figure ${name} of ${paper}`} />;
+  if (asked.isError && problemOf(asked.error).status === 404)
+    return <Unknown what={`figure ${name} of ${paper}`} known={problemOf(asked.error).sentence} />;
   if (asked.isError)
     return <ErrorNote error={asked.error} action={<Button onClick={() => void asked.refetch()}>Try again</Button>} />;
   // The citation is above the claims, and would push them down if it appeared later.
@@ -57,7 +59,11 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
         )}
       </header>
       <p className={styles.lead}>{figure.about}.</p>
-      {row && <p className={styles.cited}>{row.citation}</p>}
+      {row && (
+        <p className={styles.cited}>
+          <Citation text={row.citation} />
+        </p>
+      )}
       <div className={styles.actions}>
         <Runner figure={figure} />
         <Progress figure={figure} />

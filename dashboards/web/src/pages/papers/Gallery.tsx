@@ -8,6 +8,7 @@ import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Segments } from "../../parts/Segments";
 import { Waiting } from "../../parts/Waiting";
+import { Citation } from "./Citation";
 import styles from "./Papers.module.css";
 import { Progress, Runner } from "./Progress";
 import { VerdictCounts } from "./Verdicts";
@@ -73,7 +74,9 @@ function Paper({ paper }: { paper: PaperRow }) {
     <section ref={place} className={styles.paper} aria-labelledby={`paper-${paper.paper}`}>
       <header className={styles.citation}>
         <h2 id={`paper-${paper.paper}`}>{paper.paper}</h2>
-        <p>{paper.citation}</p>
+        <p>
+          <Citation text={paper.citation} />
+        </p>
       </header>
       {found.isError && <ErrorNote error={found.error} />}
       <ul className={styles.cards}>

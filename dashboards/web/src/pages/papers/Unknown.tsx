@@ -4,11 +4,12 @@ import { useOwnTitle } from "../../navigation/title";
 import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 
-export function Unknown({ what }: { what: string }) {
+/** `known` is the sentence of the service, with the nearest names. */
+export function Unknown({ what, known }: { what: string; known?: string }) {
   useOwnTitle(`No ${what}`);
   return (
     <Empty title={`There is no ${what}`} action={<LinkButton href={linkTo(["papers"])}>All papers</LinkButton>}>
-      <p>The papers and packs of this lab, with their figures, are on one page.</p>
+      <p>{known ?? "The papers and packs of this lab, with their figures, are on one page."}</p>
     </Empty>
   );
 }

@@ -53,6 +53,7 @@ export function Files({ run, verification }: Props) {
           </li>
         ))}
       </ul>
+      {!run.partial && <LinkButton href={addressOf(`/api/v1/runs/${run.id}/report`)}>Report</LinkButton>}
       {run.links.grafana && <LinkButton href={run.links.grafana}>Open in Grafana</LinkButton>}
     </Panel>
   );
