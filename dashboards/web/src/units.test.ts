@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bdp, count, duration, packets, plain, rate, share, size, wait } from "./units";
+import { ago, bdp, count, duration, packets, percent, plain, rate, share, size, wait, zone } from "./units";
 
 test.each([
   [rate(622_080_000), "622.1 Mbit/s"],
@@ -21,6 +21,14 @@ test.each([
   [share(1), "100 %"],
   [share(1e-5), "1e-5"],
   [share(0), "0 %"],
+  [percent(7.28e-4), "0.0728 %"],
+  [percent(0.2), "20 %"],
+  [percent(0), "0 %"],
+  [percent(1e-7), "1e-5 %"],
+  [zone(0), "UTC"],
+  [zone(120), "UTC+2"],
+  [zone(-210), "UTC−3:30"],
+  [zone(345), "UTC+5:45"],
   [plain(0.99996), "1"],
   [plain(1234.5), "1235"],
   [count(12_345), "12,345"],

@@ -59,6 +59,11 @@ export function share(part: Value): string {
   return part !== 0 && Math.abs(part) < 1e-3 ? part.toExponential(2).replace(/\.?0+e/, "e") : `${digits(part * 100)} %`;
 }
 
+/** A measured share, 0.000728 -> "0.0728 %": all numbers of a column have one form, so that they can be compared. */
+export function percent(part: Value): string {
+  return isNumber(part) ? `${digits(part * 100)} %` : NONE;
+}
+
 /** A number without a unit: Jain's index, a coefficient. */
 export function plain(value: Value): string {
   return isNumber(value) ? digits(value) : NONE;
@@ -105,13 +110,21 @@ export function ago(at: string | null | undefined, nowMs = Date.now()): string {
   return `${Math.round(value)} ${unit} ago`;
 }
 
-/** A moment in the browser's time zone: "2031-05-17 09:00:12". */
+/** A moment in the browser's time zone: "2031-05-17 09:00:12 UTC+2". */
 export function moment(at: string | null | undefined): string {
   const date = at ? new Date(at) : null;
   if (date === null || Number.isNaN(date.getTime())) return NONE;
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return `${day} ${time} ${zone(-date.getTimezoneOffset())}`;
+}
+
+/** A time zone by its minutes ahead of UTC: 330 -> "UTC+5:30". */
+export function zone(minutes: number): string {
+  if (minutes === 0) return "UTC";
+  const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "−" : "+"}${hours}${rest === 0 ? "" : `:${String(rest).padStart(2, "0")}`}`;
 }
 
 /** At most `most` significant digits, with thousands grouped from 10,000 on. */

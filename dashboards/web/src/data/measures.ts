@@ -1,5 +1,5 @@
 /** Names and values of measures as the page shows them. Comparisons write `rtt_mean`, summaries `rtt_ms.mean`. */
-import { count, digits, duration, NONE, packets, plain, rate, share, size } from "../units";
+import { count, digits, duration, NONE, packets, percent, plain, rate, size } from "../units";
 
 const SHARES = new Set(["loss_ratio", "pdr", "share", "rate_error", "utilisation", "efficiency"]);
 const COUNTS = new Set(["retransmits", "drops", "marks"]);
@@ -33,7 +33,7 @@ export function measureValue(measure: string, value: number | null | undefined):
   if (value == null) return NONE;
   if (measure.endsWith("_cv")) return plain(value);
   if (/_bps$|^(goodput|throughput|stability_sd)/.test(measure)) return rate(value);
-  if (SHARES.has(measure)) return share(value);
+  if (SHARES.has(measure)) return percent(value);
   if (COUNTS.has(measure)) return count(value);
   if (measure === "bytes") return size(value);
   if (/^(rtt|queue_delay)/.test(measure)) return duration(value / 1000);

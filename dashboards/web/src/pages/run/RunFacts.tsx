@@ -14,7 +14,7 @@ import {
 import { Badge } from "../../parts/Badge";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
-import { count, digits, duration, packets, plain, rate, share, size, wait } from "../../units";
+import { count, digits, duration, packets, percent, plain, rate, size, wait } from "../../units";
 import type { Verification } from "./damage";
 import { Expectations } from "./Expectations";
 import { Failure } from "./Failure";
@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
   numbers("p95", "95 % RTT", (flow) => flow.rtt_ms?.p95, ms),
   numbers("cwnd", "Mean cwnd", (flow) => flow.cwnd_packets?.mean, packets),
   numbers("retransmits", "Retransmits", (flow) => flow.retransmits, count),
-  numbers("loss", "Loss", (flow) => flow.loss_ratio, share),
+  numbers("loss", "Loss", (flow) => flow.loss_ratio, percent),
   numbers("bytes", "Received", (flow) => flow.bytes, size),
   numbers("completion", "Completed in", (flow) => flow.completion_s, duration),
   numbers("requests", "Requests", (flow) => flow.requests?.completed, count),
@@ -105,7 +105,7 @@ export function RunFacts({ run, outline, verification }: Props) {
 
 function PathPanel({ found, run, measured }: { found: RunDocument; run: Run; measured: string }) {
   const rows: [string, string][] = [
-    ["Utilisation", share(found.path?.utilisation)],
+    ["Utilisation", percent(found.path?.utilisation)],
     ["Jain’s index", plain(found.jain)],
     ["Queue, mean", packets(found.path?.queue_packets.mean)],
     ["Queue, 95 %", packets(found.path?.queue_packets.p95)],

@@ -5,7 +5,7 @@ import { go } from "../../navigation/route";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { ago, count, duration, moment, plain, rate, share } from "../../units";
+import { ago, count, duration, moment, percent, plain, rate } from "../../units";
 import { columnsOf } from "./columns";
 import { type Group, groupOrder, type Line, useGroups } from "./groups";
 import { type ListColumn, PickTable, type RowsProps } from "./PickTable";
@@ -76,8 +76,8 @@ function isRun(line: Line): boolean {
 const WRITE: Record<string, (value: number) => string> = {
   goodput: rate,
   rtt: (ms) => duration(ms / 1000),
-  loss: share,
-  utilisation: share,
+  loss: percent,
+  utilisation: percent,
   jain: plain,
 };
 

@@ -3,7 +3,7 @@ import { pointText } from "../../data/runDocument";
 import { type RunRow, shortField } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { StatusBadge } from "../../parts/Badge";
-import { ago, duration, moment, NONE, plain, rate, share, wait } from "../../units";
+import { ago, duration, moment, NONE, percent, plain, rate, wait } from "../../units";
 import type { ListColumn, ListedRow } from "./PickTable";
 import styles from "./Rows.module.css";
 
@@ -42,7 +42,7 @@ function measured(
 /** A column of a time. */
 function timed(key: "start" | "end", name: string, of: (row: RunRow) => string | null): RunColumn {
   return {
-    key, name, width: 10.5, look: styles.when, sorts: [`-${key}`, key],
+    key, name, width: 13.5, look: styles.when, sorts: [`-${key}`, key],
     cell: (row) => moment(of(row)), isEmpty: (row) => of(row) === null,
   }; // biome-ignore format: one look
 }
@@ -55,8 +55,8 @@ const CHOICES: readonly RunColumn[] = [
   { key: "path", name: "Path", title: "Bandwidth and round-trip time of the path", width: 10, look: styles.path, cell: path },
   measured("goodput", "Goodput", "Goodput of all flows together, in the window", (row) => row.goodput_bps, rate, 7),
   measured("rtt", "RTT", "Mean round trip: the mean of the flows' means", (row) => row.rtt_mean_ms, (ms) => duration(ms === null ? null : ms / 1000), 6),
-  measured("loss", "Loss", "Packets dropped on the path / packets sent: the mean of the flows", (row) => row.loss_ratio, share, 5.5),
-  measured("utilisation", "Utilisation", "Throughput of all flows / bandwidth, in the window", (row) => row.utilisation, share, 6.5),
+  measured("loss", "Loss", "Packets dropped on the path / packets sent: the mean of the flows", (row) => row.loss_ratio, percent, 5.5),
+  measured("utilisation", "Utilisation", "Throughput of all flows / bandwidth, in the window", (row) => row.utilisation, percent, 6.5),
   measured("jain", "Jain", "Jain's index of fairness", (row) => row.jain, plain, 4.5),
   measured("duration", "Length", "Virtual time", (row) => row.virtual_s, wait, 6),
   measured("took", "Took", "Real time", (row) => row.wall_s, wait, 6),
