@@ -184,7 +184,7 @@ test-contract: .venv/.stamp agent #- agreements between parts
 	@$(PYTHON) -m pytest tests/contract
 
 test-api: .venv/.stamp agent kernels #- the service and its client, with real runs, valid and hostile requests; a minute of schemathesis
-	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/api/test_*.py)) --numprocesses 2
+	@$(PYTHON) -m pytest $(call in-turns,$(wildcard tests/api/test_*.py tests/api/*/test_*.py)) --numprocesses 2
 
 test-browser: .venv/.stamp agent kernels web #- the web page: its own tests, and journeys in Chromium against the real service
 	@./setup.sh browser

@@ -46,9 +46,9 @@ from longhaul.api.routes import (
     run_lists,
     runs,
     series,
-    tokens,
     values,
 )
+from longhaul.api.routes.access import shares, tokens
 from longhaul.api.schemas.experiments import Problem
 from longhaul.api.static_page import BUILT, BelowPrefix
 from longhaul.api.static_page import router as page
@@ -118,6 +118,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         recordings,
         hosts,
         overview,
+        shares,
         tokens,
     ):
         app.include_router(nouns.router, prefix=ROOT)

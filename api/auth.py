@@ -2,6 +2,7 @@
 
     read     may read                                        run      may also start runs, and cancel and delete the caller's own
     gate     may also set baselines of gated branches         admin    may also do everything else
+    shared   may read one result (shared_views.py)
 
 Another site can make a browser send the cookie, but not the header `X-CSRF-Token`. Its value is a hash of the session, which the page
 received at login, so it is not stored.
@@ -15,7 +16,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
@@ -23,7 +24,8 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 from longhaul.api.lab import Lab
-from longhaul.orchestrator.database.access import Caller
+from longhaul.api.shared_views import is_shown
+from longhaul.orchestrator.database.access.tokens import SHARED, Caller
 from longhaul.orchestrator.system.errors import AuthError, NotAllowed, RecordUnreachable
 
 SESSION_COOKIE = "longhaul_session"
@@ -40,14 +42,21 @@ _bearer = HTTPBearer(auto_error=False, description="A token from `longhaul token
 _cookie = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The session of a web page (POST /session).")
 
 
+_Answer = TypeVar("_Answer")
 # A question to a lab.
 _Question = Callable[[Lab], Caller]
+
+
+class LookUp(Protocol):
+    """Asks the lab, at once or in a thread."""
+
+    def __call__(self, question: Callable[[Lab], _Answer], /) -> Awaitable[_Answer]: ...
 
 
 class Door:
     """Looks callers up and caches them briefly, since a page sends many requests at once; these share one look-up."""
 
-    def __init__(self, look_up: Callable[[_Question], Awaitable[Caller]]) -> None:
+    def __init__(self, look_up: LookUp) -> None:
         self._look_up = look_up
         self._known: dict[str, tuple[float, Caller]] = {}
         self._asked: dict[str, asyncio.Task[Caller]] = {}
@@ -59,6 +68,10 @@ class Door:
     async def by_session(self, session: str) -> Caller:
         """The caller with this session."""
         return await self._remembered(_SESSION + session, lambda lab: lab.access.session_caller(session))
+
+    async def shows(self, request: Request, caller: Caller) -> bool:
+        """Whether the answer to a request is what the caller's link shares."""
+        return await self._look_up(lambda lab: is_shown(request, request.scope["path"], lab.shares, caller.token_id))
 
     def was_valid(self, credential: str) -> bool:
         """Whether this token or session was valid when it was last looked up."""
@@ -118,10 +131,18 @@ async def authorise(request: Request, scope: str) -> Caller:
     request.state.caller = found.name
     if credential.startswith(_SESSION):
         _check_csrf(request, credential.removeprefix(_SESSION))
-    if not found.may(scope):
+    if not found.may(scope) and not (scope == "read" and found.scope == SHARED and await _is_shared(request, found)):
+        if found.scope == SHARED:
+            what = "this link shows one result, and nothing else of the lab"
+            raise NotAllowed("asking for", request.url.path, what, "log in with a token of the lab to see more")
         what = f"this needs the scope {scope}, and the token of {found.name} has {found.scope}"
         raise NotAllowed("asking for", request.url.path, what, "ask the lab's operator for another token")
     return found
+
+
+async def _is_shared(request: Request, caller: Caller) -> bool:
+    door: Door = request.app.state.door
+    return await door.shows(request, caller)
 
 
 def still_authorised(request: Request, scope: str) -> Callable[[], Awaitable[bool]]:

@@ -6,7 +6,8 @@ import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.access.shares import Shares
+from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.counters import Counts
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.experiments import Experiments
@@ -59,6 +60,10 @@ class Lab:
     @cached_property
     def access(self) -> Access:
         return Access(self.store.database)
+
+    @cached_property
+    def shares(self) -> Shares:
+        return Shares(self.store.database)
 
     @cached_property
     def leases(self) -> Leases:

@@ -12,7 +12,7 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.lab import Lab
 from longhaul.api.schemas.experiments import Baseline, NewBaseline
-from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.access.tokens import Caller
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.system.errors import Conflict, NotAllowed, NotFound
 

@@ -20,7 +20,7 @@ from longhaul.api.http.responses import ROOT
 from longhaul.api.lab import Lab
 from longhaul.api.routes import runs
 from longhaul.api.schemas.bulk import MOST_NAMED, MOST_RUNS, BulkAction, BulkResult, Refusal
-from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.access.tokens import Caller
 from longhaul.orchestrator.system.errors import LonghaulError, OverLimit
 
 router = APIRouter(route_class=Reading, tags=["runs"])

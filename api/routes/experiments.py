@@ -46,7 +46,7 @@ from longhaul.api.schemas.experiments import AskedFor, Experiment, ExperimentRow
 from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.aggregate import Repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
-from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.access.tokens import Caller
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.execution.evaluation import each_readable
 from longhaul.orchestrator.execution.formulas import measured_by

@@ -46,7 +46,7 @@ from longhaul.api.schemas.experiments import Experiment, Run, RunRow, Runs, Veri
 from longhaul.api.schemas.pictures import Outline
 from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.kept_series import as_outline, run_of
-from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.access.tokens import Caller
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.lists.orders import Order, read_order
 from longhaul.orchestrator.database.statuses import KEPT

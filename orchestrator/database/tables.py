@@ -262,6 +262,16 @@ SESSIONS = Table(
     Column("expires_s", Float, nullable=False),
 )
 
+# What a token of the scope `shared` may read: runs, as JSON, or an experiment with its runs.
+SHARES = Table(
+    "shares",
+    METADATA,
+    Column("token_id", String(16), ForeignKey("tokens.id", ondelete="CASCADE"), primary_key=True),
+    Column("owner", String(64), nullable=False),
+    Column("runs", Text, nullable=False),
+    Column("experiment_id", String(32)),
+)
+
 AUDIT = Table(
     "audit",
     METADATA,

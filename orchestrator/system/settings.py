@@ -148,9 +148,9 @@ class Settings:
         """The folder of the project's modules for that kernel; it may not exist."""
         return _current(self.cache, "modules", version)
 
-    def login_link(self, token: str) -> str:
-        """The address of the web page that logs in with a token; behind the #, so that no browser sends it and no log has it."""
-        return f"{self.url}/#/?token={token}"
+    def login_link(self, token: str, view: str = "") -> str:
+        """The address of a view of the web page that logs in with a token; behind the #, so that no browser sends it and no log has it."""
+        return f"{self.url}/#/{view}{'&' if '?' in view else '?'}token={token}"
 
     @property
     def origin(self) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import tarfile
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -65,6 +66,10 @@ def _a_run(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[s
     return {"runs.id": made["runs"][0].rpartition("/")[2]}
 
 
+def _a_share(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    return {"share": admin.post(f"{ROOT}/shares", json={"runs": [service.run]}).json()["id"]}
+
+
 def _no_kernel(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
     admin.delete(f"{ROOT}/kernels/{KERNEL}")
     return {}
@@ -92,6 +97,7 @@ BEFORE: dict[str, Preparation] = {
     "delete_run": _a_run,
     "make_token": _no_token,
     "revoke_token": _a_token,
+    "revoke_share": _a_share,
     "give_host_back": _a_lease,
     "read_baseline": _a_baseline,
     "send_kernel": _no_kernel,
@@ -100,8 +106,9 @@ BEFORE: dict[str, Preparation] = {
 # What would have work left after its response: a kernel takes minutes of all processors.
 AFTER: dict[str, Preparation] = {"send_kernel": _no_kernel}
 # Bodies that name existing things.
-BODIES: dict[str, Callable[[Service], dict[str, str]]] = {
+BODIES: dict[str, Callable[[Service], dict[str, Any]]] = {
     "log_in": lambda service: {"token": service.tokens["read"]},
+    "make_share": lambda service: {"runs": [service.run], "days": 1},
     "set_baseline": lambda service: {"experiment_id": service.experiment},
 }
 # Bodies that are files.

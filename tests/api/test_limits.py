@@ -18,8 +18,8 @@ from fastapi import FastAPI
 
 from longhaul.api.app import create_app
 from longhaul.api.http.limits import Buckets, Limits
-from longhaul.orchestrator.database import access
-from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.access import tokens
+from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.work import Wanted
 from tests.api.hostile import PROBLEM
@@ -336,7 +336,7 @@ def test_comparing_a_token_takes_the_same_time_whether_or_not_its_id_is_known(
     token, row = kept.add_token("known", "read")
     compared: list[tuple[int, int]] = []
     hashed: list[int] = []
-    real_compare, real_digest = hmac.compare_digest, access._digest
+    real_compare, real_digest = hmac.compare_digest, tokens._digest
 
     def compare(a: str, b: str) -> bool:
         compared.append((len(a), len(b)))
@@ -346,8 +346,8 @@ def test_comparing_a_token_takes_the_same_time_whether_or_not_its_id_is_known(
         hashed.append(len(secret))
         return real_digest(secret)
 
-    monkeypatch.setattr("longhaul.orchestrator.database.access.hmac.compare_digest", compare)
-    monkeypatch.setattr(access, "_digest", digest)
+    monkeypatch.setattr("longhaul.orchestrator.database.access.tokens.hmac.compare_digest", compare)
+    monkeypatch.setattr(tokens, "_digest", digest)
     wrong = "A" * 43
     for presented in (f"lh_{row['id']}_{wrong}", f"lh_{'0' * 12}_{wrong}", token):
         compared.clear()

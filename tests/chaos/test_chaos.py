@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.backends import open_backend
-from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.work import Work

@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from collections import Counter
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,12 @@ def test_every_make_target_is_in_the_help() -> None:
     phony = set(re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split())
     documented = set(re.findall(r"^([a-z-]+):.*#[#-] ", makefile, re.MULTILINE))
     assert phony - documented == set()
+
+
+def test_every_test_belongs_to_a_target_of_make() -> None:
+    """A folder that no target names would never run."""
+    written = (REPOSITORY / "Makefile").read_text()
+    named = re.findall(r"(?<![\w/])tests/[\w/.*]+", written)
+    for file in (REPOSITORY / "tests").rglob("test_*.py"):
+        path = file.relative_to(REPOSITORY).as_posix()
+        assert any(fnmatch(path, one) or path.startswith(f"{one}/") for one in named), path

@@ -134,6 +134,12 @@ ROWS["0007"] = [
         for statement in (_WORD_7, _RUN_OF_WORD_7)
     ),
 ]
+# Numbers of results.
+ROWS["0008"] = [
+    *ROWS["0007"],
+    ("UPDATE runs SET goodput_bps = 2.5, rtt_mean_ms = 20.0, loss_ratio = 0.25 WHERE id = :id", {"id": "a" * 20}),
+    ("UPDATE words SET number = 10000 WHERE word = :word", {"word": "path.rtt=10ms"}),
+]
 
 
 def make_earlier(url: str, revision: str) -> None:

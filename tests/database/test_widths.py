@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from longhaul.orchestrator.database import access as access_module
-from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.tables import RUNS
 from tests.support.queue import Lab

@@ -14,7 +14,7 @@ from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption, read_seconds
 
 if TYPE_CHECKING:
-    from longhaul.orchestrator.database.access import Access
+    from longhaul.orchestrator.database.access.tokens import Access
 
 app = group_app("Tokens of the service: who may do what.")
 
@@ -89,7 +89,7 @@ def revoke_token(options: RevokeOptions) -> None:
 
 
 def _access() -> Access:
-    from longhaul.orchestrator.database.access import Access
+    from longhaul.orchestrator.database.access.tokens import Access
     from longhaul.orchestrator.results.store import Store
     from longhaul.orchestrator.system.settings import load_settings
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from longhaul.orchestrator.database.access import Access
+from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.work import Work

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.run_records import now
@@ -27,6 +27,8 @@ Row = dict[str, Any]
 
 # Each includes those before it.
 SCOPES = ("read", "run", "gate", "admin")
+# The scope of a link that shares a result (shares.py): less than `read`.
+SHARED = "shared"
 SESSION_S = 12 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -49,7 +51,7 @@ class Caller:
 
     def may(self, scope: str) -> bool:
         """Whether the scope includes this one."""
-        return SCOPES.index(self.scope) >= SCOPES.index(scope)
+        return self.scope != SHARED and SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
 class Access:
@@ -67,16 +69,7 @@ class Access:
             raise PlanError("adding token", name, f"there is no scope {scope!r}", f"known: {', '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
             raise PlanError("adding token", name, "it would be expired at once", "give it a longer life")
-        key, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-        row: Row = {
-            "id": key,
-            "name": name,
-            "digest": _digest(secret),
-            "scope": scope,
-            "created_at": now(),
-            "expires_s": None if lifetime_s is None else time.time() + lifetime_s,
-            "revoked_at": None,
-        }
+        token, row = new_token(name, scope, lifetime_s)
         with self._database.write() as connection:
             live = select(TOKENS.c.id).where(TOKENS.c.name == name, TOKENS.c.revoked_at.is_(None))
             if connection.execute(live).first() is not None:
@@ -84,33 +77,32 @@ class Access:
                     "adding token", name, "a token of that name exists", "revoke it first, or choose another"
                 )
             connection.execute(insert(TOKENS).values(row))
-        return f"lh_{key}_{secret}", _public(row)
+        return token, _public(row)
 
     def tokens(self) -> list[Row]:
         """All tokens, the oldest first; no secrets."""
         with self._database.read() as connection:
-            return [
-                _public(dict(row._mapping)) for row in connection.execute(select(TOKENS).order_by(TOKENS.c.created_at))
-            ]
+            query = select(TOKENS).where(TOKENS.c.scope != SHARED).order_by(TOKENS.c.created_at)
+            return [_public(dict(row._mapping)) for row in connection.execute(query)]
 
     def revoke(self, name: str) -> Row:
         """End a token by its name or id, and every session that was opened with it."""
         with self._database.write() as connection:
-            live = TOKENS.c.revoked_at.is_(None) & ((TOKENS.c.name == name) | (TOKENS.c.id == name))
+            named = (TOKENS.c.name == name) | (TOKENS.c.id == name)
+            live = TOKENS.c.revoked_at.is_(None) & (TOKENS.c.scope != SHARED) & named
             row = connection.execute(select(TOKENS).where(live)).first()
             if row is None:
                 raise NotFound(
                     "revoking token", name, "there is no valid token of that name", "see `longhaul token list`"
                 )
             at = now()
-            connection.execute(update(TOKENS).where(TOKENS.c.id == row.id).values(revoked_at=at))
-            connection.execute(delete(SESSIONS).where(SESSIONS.c.token_id == row.id))
+            end_token(connection, row.id, at)
             return _public(dict(row._mapping) | {"revoked_at": at})
 
     def any_token(self) -> bool:
         """Whether there is a valid token."""
         with self._database.read() as connection:
-            query = select(func.count()).where(TOKENS.c.revoked_at.is_(None))
+            query = select(func.count()).where(TOKENS.c.revoked_at.is_(None), TOKENS.c.scope != SHARED)
             return bool(connection.execute(query).scalar_one())
 
     def caller(self, token: str) -> Caller:
@@ -175,6 +167,27 @@ class Access:
         if row is None or row.revoked_at is not None or (row.expires_s is not None and row.expires_s < time.time()):
             raise AuthError("reading the token", "", "it is not a valid token", "ask the operator of this lab for one")
         return Caller(row.id, row.name, row.scope)
+
+
+def new_token(name: str, scope: str, lifetime_s: float | None) -> tuple[str, Row]:
+    """A new token and its row."""
+    key, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    row: Row = {
+        "id": key,
+        "name": name,
+        "digest": _digest(secret),
+        "scope": scope,
+        "created_at": now(),
+        "expires_s": None if lifetime_s is None else time.time() + lifetime_s,
+        "revoked_at": None,
+    }
+    return f"lh_{key}_{secret}", row
+
+
+def end_token(connection: Connection, token_id: str, at: str) -> None:
+    """Within a transaction: revoke a token and end its sessions."""
+    connection.execute(update(TOKENS).where(TOKENS.c.id == token_id).values(revoked_at=at))
+    connection.execute(delete(SESSIONS).where(SESSIONS.c.token_id == token_id))
 
 
 def _digest(secret: str) -> str:

@@ -18,7 +18,7 @@ from longhaul.api.auth import Door
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import look_up
 from longhaul.api.lab import Lab
-from longhaul.orchestrator.database.access import Caller
+from longhaul.orchestrator.database.access.tokens import Caller
 from longhaul.orchestrator.system.errors import AuthError
 from longhaul.orchestrator.system.settings import load_settings
 from tests.api.hostile import PROBLEM

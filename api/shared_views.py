@@ -1,0 +1,40 @@
+"""What a link that shares a result may read: its runs or its experiment, the parts of their pages, and nothing else of the lab."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import Request
+
+from longhaul.api.schemas.experiments import ROOT
+from longhaul.orchestrator.database.access.shares import Shares
+
+_RUN = re.compile(
+    rf"{ROOT}/runs/([0-9a-f]{{20}})"
+    r"(?:/(?:events|live|series|moments|outline|timelines|distributions|report|files(?:/[A-Za-z0-9._-]+)?))?"
+)
+_EXPERIMENT = re.compile(rf"{ROOT}/experiments/([0-9a-f]{{16}})(?:/(?:summary|values|points|report|junit|events))?")
+_COMPARISON = f"{ROOT}/comparisons"
+# The names of measures and of fields, and the visitor's own session.
+_OF_ALL = {("GET", f"{ROOT}/catalogue"), ("GET", f"{ROOT}/session"), ("DELETE", f"{ROOT}/session")}
+
+
+def is_shown(request: Request, path: str, shares: Shares, share_id: str) -> bool:
+    """Whether a share shows the answer to a request, whose path is that within the service."""
+    if (request.method, path) in _OF_ALL:
+        return True
+    if request.method not in ("GET", "HEAD"):
+        return False
+    if run := _RUN.fullmatch(path):
+        return shares.shows_run(share_id, run[1])
+    if experiment := _EXPERIMENT.fullmatch(path):
+        return shares.get(share_id).experiment_id == experiment[1]
+    if path == _COMPARISON:
+        # Each side as often as it is given.
+        sides = [key for name, key in request.query_params.multi_items() if name in ("a", "b")]
+        return bool(sides) and all(_shows(shares, share_id, key) for key in sides)
+    return False
+
+
+def _shows(shares: Shares, share_id: str, key: str) -> bool:
+    return shares.get(share_id).experiment_id == key or shares.shows_run(share_id, key)

@@ -1,0 +1,1 @@
+"""Who may do what: tokens, sessions, the log of changes, and links that share a result."""
