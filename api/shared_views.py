@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 
 from fastapi import Request
 
@@ -15,6 +16,7 @@ _RUN = re.compile(
 )
 _EXPERIMENT = re.compile(rf"{ROOT}/experiments/([0-9a-f]{{16}})(?:/(?:summary|values|points|report|junit|events))?")
 _COMPARISON = f"{ROOT}/comparisons"
+_RUNS = f"{ROOT}/runs"
 # The names of measures and of fields, and the visitor's own session.
 _OF_ALL = {("GET", f"{ROOT}/catalogue"), ("GET", f"{ROOT}/session"), ("DELETE", f"{ROOT}/session")}
 
@@ -30,10 +32,15 @@ def is_shown(request: Request, path: str, shares: Shares, share_id: str) -> bool
     if experiment := _EXPERIMENT.fullmatch(path):
         return shares.get(share_id).experiment_id == experiment[1]
     if path == _COMPARISON:
-        # Each side as often as it is given.
-        sides = [key for name, key in request.query_params.multi_items() if name in ("a", "b")]
-        return bool(sides) and all(_shows(shares, share_id, key) for key in sides)
-    return False
+        return _are(request, ("a", "b"), lambda key: _shows(shares, share_id, key))
+    # The list of the experiment's runs.
+    return path == _RUNS and _are(request, ("experiment_id",), lambda key: shares.get(share_id).experiment_id == key)
+
+
+def _are(request: Request, names: Collection[str], shown: Callable[[str], bool]) -> bool:
+    """Whether these parameters are given, and are shown, each as often as it is given."""
+    given = [value for name, value in request.query_params.multi_items() if name in names]
+    return bool(given) and all(map(shown, given))
 
 
 def _shows(shares: Shares, share_id: str, key: str) -> bool:

@@ -24,7 +24,7 @@ class NewShare(Wire):
     days: Annotated[int, Field(ge=1, le=365), WHOLE] = Field(30, description="The link expires after so many days.")
 
 
-class Share(Wire):
+class ShareLink(Wire):
     """A link, without its secret."""
 
     id: str
@@ -37,7 +37,7 @@ class Share(Wire):
     revoked_at: str | None
 
 
-class ShownShare(Share):
+class ShownShareLink(ShareLink):
     """A link with its secret, which is shown once."""
 
     token: str

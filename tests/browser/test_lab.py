@@ -182,7 +182,7 @@ def test_admin_pages_are_hidden_and_refused(visitor: Visitor, scope: str) -> Non
     expect(parts.get_by_role("link", name="Tokens")).to_have_count(0)
     expect(parts.get_by_role("link", name="Audit")).to_have_count(0)
     visitor.opens("lab/tokens")
-    expect(page.get_by_role("heading", name="Admins only")).to_be_visible()
+    expect(page.get_by_role("heading", name="Not allowed")).to_be_visible()
     assert [visitor.is_answered("GET", one) for one in ("tokens", "audit")] == [403, 403]
     if scope == "read":
         visitor.opens("lab/hosts")

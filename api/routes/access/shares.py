@@ -11,7 +11,7 @@ from longhaul.api.auth import Door, Runner
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT
-from longhaul.api.schemas.shares import NewShare, Share, ShownShare
+from longhaul.api.schemas.shares import NewShare, ShareLink, ShownShareLink
 from longhaul.orchestrator.database.access import shares
 from longhaul.orchestrator.system.errors import NotAllowed
 
@@ -21,17 +21,17 @@ _DAY_S = 86_400.0
 
 
 @router.get("", summary="List shares", operation_id="list_shares")
-def list_shares(lab: TheLab, caller: Runner) -> list[Share]:
+def list_shares(lab: TheLab, caller: Runner) -> list[ShareLink]:
     """The caller's shares, for admins all, without secrets; the newest first."""
-    return [Share(**_fields(one)) for one in lab.shares.of(None if caller.may("admin") else caller.name)]
+    return [ShareLink(**_fields(one)) for one in lab.shares.of(None if caller.may("admin") else caller.name)]
 
 
 @router.post("", status_code=201, summary="Share a result", operation_id="make_share", responses=MADE)
-def make_share(asked: NewShare, lab: TheLab, caller: Runner, response: Response) -> ShownShare:
+def make_share(asked: NewShare, lab: TheLab, caller: Runner, response: Response) -> ShownShareLink:
     """Make a link that reads one run, a comparison of runs or an experiment with its runs; only this response contains it."""
     token, share = lab.shares.add(caller.name, asked.days * _DAY_S, runs=asked.runs, experiment_id=asked.experiment_id)
     response.headers["Location"] = f"{ROOT}/shares/{share.id}"
-    return ShownShare(token=token, link=lab.settings.login_link(token, share.view), **_fields(share))
+    return ShownShareLink(token=token, link=lab.settings.login_link(token, share.view), **_fields(share))
 
 
 @router.delete("/{share}", summary="Revoke a share", operation_id="revoke_share")
@@ -40,7 +40,7 @@ def revoke_share(
     lab: TheLab,
     caller: Runner,
     request: Request,
-) -> Share:
+) -> ShareLink:
     """End a link and every page that it has opened; its owner and admins may."""
     owner = lab.shares.get(share).owner
     if not caller.may("admin") and owner != caller.name:
@@ -48,7 +48,7 @@ def revoke_share(
     ended = lab.shares.revoke(share)
     door: Door = request.app.state.door
     door.forget()
-    return Share(**_fields(ended))
+    return ShareLink(**_fields(ended))
 
 
 def _fields(share: shares.Share) -> dict[str, object]:

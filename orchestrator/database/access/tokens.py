@@ -1,6 +1,6 @@
 """Access: tokens, the sessions of web pages that were opened with one, and the log of changes.
 
-    token     lh_<id>_<secret>     shown once; the database has only a hash of the secret
+    token     lh_<id>_<secret>     shown once; the database has only a hash of the secret; ls_... is one of a link (shares.py)
     session   random, in a cookie; the database has its hash, and the token it was opened with
 
 A secret has 256 random bits, so one hash without salt or stretching is as good as it gets: there is nothing to guess.
@@ -33,7 +33,7 @@ SESSION_S = 12 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _ID = re.compile(r"[0-9a-f]{12}")
-_TOKEN = re.compile(r"lh_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_TOKEN = re.compile(r"l[hs]_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 # The log of changes keeps this many rows; the oldest are deleted, some at a time.
 MOST_AUDITED = 1_000_000
 _AUDIT_SWEEP = 1000
@@ -181,7 +181,7 @@ def new_token(name: str, scope: str, lifetime_s: float | None) -> tuple[str, Row
         "expires_s": None if lifetime_s is None else time.time() + lifetime_s,
         "revoked_at": None,
     }
-    return f"lh_{key}_{secret}", row
+    return f"{'ls' if scope == SHARED else 'lh'}_{key}_{secret}", row
 
 
 def end_token(connection: Connection, token_id: str, at: str) -> None:

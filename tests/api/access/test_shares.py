@@ -74,6 +74,13 @@ def test_a_link_to_an_experiment_reads_its_runs(service: Service, other: dict[st
     with _visitor(service, _share(service, experiment_id=other["id"], days=1)) as visitor:
         for part in ("", "/summary", "/values?measure=goodput_bps&flow=app", "/report"):
             assert visitor.get(f"{ROOT}/experiments/{other['id']}{part}").status_code == 200, part
+        assert len(visitor.get(f"{ROOT}/runs?experiment_id={other['id']}").json()["items"]) == 2
+        for query in (
+            "",
+            f"?experiment_id={service.experiment}",
+            f"?experiment_id={other['id']}&experiment_id={service.experiment}",
+        ):
+            assert visitor.get(f"{ROOT}/runs{query}").status_code == 403
         for place in range(2):
             assert visitor.get(f"{ROOT}/runs/{_run(other, place)}").status_code == 200
         assert visitor.get(f"{ROOT}/runs/{service.run}").status_code == 403

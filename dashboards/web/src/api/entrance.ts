@@ -25,12 +25,22 @@ export async function enterPage(): Promise<void> {
         .join("&"),
     { replace: true },
   );
+  if (token.startsWith(SHARED) && (await hasSession())) return;
   try {
     await logIn(token.trim());
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
     session.set({ kind: "out", refused: error });
   }
+}
+
+/** How the token of a link that shares a result begins: users of the lab keep their own session. */
+const SHARED = "ls_";
+
+async function hasSession(): Promise<boolean> {
+  await checkSession();
+  const now = session.get();
+  return now.kind === "in" && now.scope !== "shared";
 }
 
 /** Reads the session of the cookie; no session is not an error. */
@@ -65,6 +75,6 @@ export async function logOut(): Promise<void> {
 }
 
 function enter(found: Schemas["Session"]): void {
-  const scope: Scope = SCOPES.find((one) => one === found.scope) ?? "read";
+  const scope: Scope = SCOPES.find((one) => one === found.scope) ?? "shared";
   session.set({ kind: "in", name: found.name, scope, csrf: found.csrf_token });
 }

@@ -1,8 +1,11 @@
 /** The session of the page: user and scope. */
 import { Store, useStore } from "../store";
 
+/** The scopes of tokens; each includes those before it. */
 export const SCOPES = ["read", "run", "gate", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
+export type TokenScope = (typeof SCOPES)[number];
+/** `shared` is that of a link to one result. */
+export type Scope = "shared" | TokenScope;
 
 export interface Known {
   name: string;
@@ -30,10 +33,15 @@ export function useSession(): Session {
   return useStore(session);
 }
 
+/** The place of a scope in their order; that of a shared link is before all. */
+function level(scope: Scope): number {
+  return scope === "shared" ? -1 : SCOPES.indexOf(scope);
+}
+
 /** Whether the user has this scope; actions without permission are not shown. */
 export function useMay(scope: Scope): boolean {
   const now = useSession();
-  return (now.kind === "in" || now.kind === "ended") && SCOPES.indexOf(now.scope) >= SCOPES.indexOf(scope);
+  return (now.kind === "in" || now.kind === "ended") && level(now.scope) >= level(scope);
 }
 
 /** Whether the user may cancel what this owner has: their own, or as an admin everything. */

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { loginLink } from "../../api/entrance";
-import { SCOPES, type Scope, useSession } from "../../api/session";
+import { SCOPES, type TokenScope, useSession } from "../../api/session";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { CopyButton } from "../../parts/CopyButton";
@@ -18,7 +18,7 @@ import styles from "./Lab.module.css";
 
 type Token = Schemas["Token"];
 
-const MAY: Record<Scope, string> = {
+const MAY: Record<TokenScope, string> = {
   read: "read",
   run: "read, submit, and cancel and delete their own runs",
   gate: "read, submit, cancel and delete their own runs, and set the baselines of branches that gate",
@@ -53,7 +53,12 @@ function isActive(token: Token): boolean {
 function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
   return [
     { key: "name", name: "Name", cell: (token) => <strong>{token.name}</strong>, by: (token) => token.name },
-    { key: "scope", name: "Scope", cell: (token) => token.scope, by: (token) => SCOPES.indexOf(token.scope as Scope) },
+    {
+      key: "scope",
+      name: "Scope",
+      cell: (token) => token.scope,
+      by: (token) => SCOPES.indexOf(token.scope as TokenScope),
+    },
     {
       key: "state",
       name: "Status",
@@ -94,7 +99,7 @@ function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
 function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => void }) {
   const client = useQueryClient();
   const [name, setName] = useState("");
-  const [scope, setScope] = useState<Scope>("run");
+  const [scope, setScope] = useState<TokenScope>("run");
   const [days, setDays] = useState("90");
   const create = useMutation({
     mutationFn: () =>
@@ -154,7 +159,7 @@ function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () =
     <Dialog title={`The token of ${token.name}`}>
       <p>
         Copy the token now: it is shown only once, because the service stores only a hash. Its user may{" "}
-        {MAY[token.scope as Scope]}.
+        {MAY[token.scope as TokenScope]}.
       </p>
       <code className={styles.secret} data-testid="secret">
         {token.token}

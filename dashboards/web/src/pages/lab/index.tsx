@@ -1,6 +1,6 @@
 /** The lab: the run queue, hosts, modules, recordings of links, the service, and for admins tokens and the audit log. */
 import type { ComponentType } from "react";
-import { type Scope, useMay } from "../../api/session";
+import { useMay } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
 import { Empty } from "../../parts/Empty";
 import type { PageProps } from "../props";
@@ -11,12 +11,13 @@ import { Modules } from "./Modules";
 import { Queue } from "./Queue";
 import { Recordings } from "./Recordings";
 import { Service } from "./Service";
+import { Shares } from "./Shares";
 import { Tokens } from "./Tokens";
 
 interface Part {
   word: string;
   name: string;
-  scope: Scope;
+  scope: "read" | "run" | "admin";
   Part: ComponentType;
 }
 
@@ -26,13 +27,14 @@ const PARTS: readonly Part[] = [
   { word: "modules", name: "Modules", scope: "read", Part: Modules },
   { word: "recordings", name: "Recordings", scope: "read", Part: Recordings },
   { word: "service", name: "Service", scope: "read", Part: Service },
+  { word: "shares", name: "Shares", scope: "run", Part: Shares },
   { word: "tokens", name: "Tokens", scope: "admin", Part: Tokens },
   { word: "audit", name: "Audit", scope: "admin", Part: Audit },
 ];
 
 export default function Lab({ path: [word = "queue"] }: PageProps) {
-  const admin = useMay("admin");
-  const shown = PARTS.filter((part) => part.scope !== "admin" || admin);
+  const may = { admin: useMay("admin"), run: useMay("run"), read: true };
+  const shown = PARTS.filter((part) => may[part.scope]);
   const part = PARTS.find((one) => one.word === word);
   return (
     <>
@@ -51,8 +53,8 @@ export default function Lab({ path: [word = "queue"] }: PageProps) {
 
 function Refused({ known }: { known: boolean }) {
   return known ? (
-    <Empty title="Admins only">
-      <p>Your token does not have the scope admin. Ask the operator, or log in with another token.</p>
+    <Empty title="Not allowed">
+      <p>Your token does not have the scope for this. Ask the operator, or log in with another token.</p>
     </Empty>
   ) : (
     <Empty title="Not Found">

@@ -1,0 +1,91 @@
+/** Makes a link that shows a result without an account: a run, a comparison of runs, or an experiment. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answered, api, type Schemas } from "../api/client";
+import { useMay } from "../api/session";
+import { linkTo } from "../navigation/hash";
+import { Button } from "../parts/Button";
+import { CopyButton } from "../parts/CopyButton";
+import { Dialog } from "../parts/Dialog";
+import { ErrorNote } from "../parts/ErrorNote";
+import { Field } from "../parts/Field";
+import styles from "./Sharing.module.css";
+
+type What = Pick<Schemas["NewShare"], "runs" | "experiment_id">;
+
+interface Props {
+  /** The runs, or the experiment. */
+  what: What;
+  /** The words for them, after "share". */
+  name: string;
+}
+
+export function ShareButton({ what, name }: Props) {
+  const [open, setOpen] = useState(false);
+  if (!useMay("run")) return null;
+  return (
+    <>
+      <Button title={`A link that shows ${name} without an account`} onClick={() => setOpen(true)}>
+        Share
+      </Button>
+      {open && <ShareDialog what={what} name={name} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+const DAYS = [7, 30, 90, 365];
+
+function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
+  const client = useQueryClient();
+  const [days, setDays] = useState(30);
+  const make = useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/shares", { body: { ...what, days } })),
+    onSuccess: () => void client.invalidateQueries({ queryKey: ["shares"] }),
+  });
+  const link = make.data && linkOf(make.data);
+  return (
+    <Dialog title={`Share ${name}`} onClose={onClose}>
+      <p>
+        Everyone with the link can read {name}, without an account, and nothing else of this lab. It can be revoked in{" "}
+        <a href={linkTo(["lab", "shares"])}>Lab, Shares</a>.
+      </p>
+      {link === undefined ? (
+        <Field label="Expires after">
+          {(wiring) => (
+            <select {...wiring} value={days} onChange={(event) => setDays(Number(event.target.value))}>
+              {DAYS.map((one) => (
+                <option key={one} value={one}>
+                  {one === 365 ? "a year" : `${one} days`}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      ) : (
+        <>
+          <code className={styles.link} data-testid="share">
+            {link}
+          </code>
+          <p>Copy the link now: it is shown only once.</p>
+        </>
+      )}
+      {make.isError && <ErrorNote error={make.error} />}
+      <div className={styles.actions}>
+        {link === undefined ? (
+          <Button kind="primary" busy={make.isPending} onClick={() => make.mutate()}>
+            Make the link
+          </Button>
+        ) : (
+          <CopyButton text={() => link}>Copy</CopyButton>
+        )}
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The link at the address of this page, which may be that of a proxy. */
+function linkOf({ view, token }: Schemas["ShownShareLink"]): string {
+  const page = document.baseURI.replace(/#.*/, "");
+  return `${page}#/${view}${view.includes("?") ? "&" : "?"}token=${token}`;
+}
