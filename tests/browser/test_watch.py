@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
@@ -24,6 +25,16 @@ LONG: dict[str, Any] = {
 }
 # A shorter stretch may have no ACK, after a timeout.
 STRETCH_S = 2.0
+# The number of pixels in the colour of each of the first flows.
+_COLOURS = """([canvas, flows]) => {
+    const style = getComputedStyle(document.documentElement);
+    const wanted = Array.from({ length: flows }, (_, at) => style.getPropertyValue(`--flow-${at}`).match(/[0-9a-f]{2}/g).map((one) => parseInt(one, 16)));
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const found = wanted.map(() => 0);
+    for (let at = 0; at < data.length; at += 4)
+        wanted.forEach(([r, g, b], flow) => { if (data[at] === r && data[at + 1] === g && data[at + 2] === b) found[flow]++; });
+    return found;
+}"""
 
 
 def run_of(made: dict[str, Any]) -> str:
@@ -45,8 +56,8 @@ def chart(page: Page, name: str) -> Locator:
 
 
 def values(page: Page, name: str) -> Locator:
-    """The values above a chart."""
-    return chart(page, name).locator("output")
+    """The legend of a chart, with its values."""
+    return chart(page, name).get_by_role("table", name=f"Values of {name}")
 
 
 def samples(page: Page, name: str, folder: Path) -> dict[str, list[tuple[float, float]]]:
@@ -84,7 +95,7 @@ def test_running_run_is_watched_and_cancelled(visitor: Visitor, service: Service
     expect(values(page, "Congestion window")).to_contain_text("packets")
     expect(page.get_by_role("status").filter(has_text="live")).to_be_visible()
     for name in ("Goodput", "RTT", "In flight", "Queue", "Retransmits"):
-        expect(values(page, name)).not_to_be_empty()
+        expect(values(page, name).get_by_role("cell").nth(1)).not_to_be_empty()
     wait_until(page, 3)
     visitor.pictures("run-live")
     assert {"one", "two"} <= set(samples(page, "Congestion window", tmp_path))
@@ -209,7 +220,7 @@ def test_zoom_requests_finer_values_and_is_in_the_address(visitor: Visitor, kept
     assert any("from=" not in one for one in requested)
 
 
-def test_values_above_a_chart_follow_the_pointer_after_a_zoom(visitor: Visitor, kept: Service) -> None:
+def test_values_of_a_chart_follow_the_pointer_after_a_zoom(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", f"runs/{kept.run}")
     expect(values(page, "Congestion window")).to_contain_text("packets")
@@ -229,29 +240,118 @@ def test_values_above_a_chart_follow_the_pointer_after_a_zoom(visitor: Visitor, 
     )
     # The pointer is still at six tenths of the chart.
     wanted = first + 0.6 * (last - first)
-    match = re.match(r"([\d.]+) s", values(page, "Congestion window").inner_text())
+    match = re.match(r"([\d.]+) s", values(page, "Congestion window").get_by_role("columnheader").nth(1).inner_text())
     assert match is not None and abs(float(match[1]) - wanted) < 0.02 * (last - first), (match, first, last)
 
 
-def test_warmup_is_marked_in_charts_and_headings(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
+@pytest.fixture(scope="module")
+def ten(service: Service) -> str:
+    """A run with ten flows, a warmup, a scheduled change, drops and a missed expectation."""
+    names = [f"flow-{at}" for at in range(9)] + ["the-last-of-all-flows-with-a-long-name"]
+    controls = ["cubic", "bbr", "reno", "htcp", "vegas"] * 2
     spec = {
-        "experiment": "warm",
-        "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms"},
-        "flows": [{"name": "one", "cc": "cubic"}],
+        "experiment": "ten",
+        "path": {"bandwidth": "20 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"},
+        "flows": [{"name": name, "cc": cc} for name, cc in zip(names, controls, strict=True)],
+        "schedule": [{"at": "4 s", "path": {"bandwidth": "10 Mbit/s"}}],
         "duration": "6 s",
         "warmup": "2 s",
-        "expect": [{"measure": "goodput", "flow": "one", "at_least": "19.99 Mbit/s"}],
+        "expect": [{"measure": "goodput", "flow": names[0], "at_least": "19.99 Mbit/s"}],
     }
     made = service.submit({"spec": spec})
     assert service.wait(made["id"])["status"] == "missed"
-    visitor.logs_in("read", f"runs/{run_of(made)}")
+    return run_of(made)
+
+
+def test_warmup_is_marked_in_charts_and_headings(visitor: Visitor, ten: str) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{ten}")
     expect(page.get_by_role("heading", name="Flows after warmup (2 s to 6 s)")).to_be_visible()
-    expect(page.get_by_role("list", name="Signs in the charts")).to_contain_text("not measured (warmup)")
     # The missed expectation is above the charts.
     missed = page.get_by_role("listitem").filter(has_text="at least 19.99 Mbit/s").bounding_box()
     charts = chart(page, "Congestion window").bounding_box()
     assert missed is not None and charts is not None and missed["y"] < charts["y"]
+
+
+def test_key_explains_the_signs_in_sight_and_in_files(visitor: Visitor, ten: str, tmp_path: Path) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{ten}")
+    key = page.get_by_role("list", name="Signs in the charts")
+    for sign in ("ssthresh", "capacity", "scheduled change", "packets dropped", "left out of the measures (warmup)"):
+        expect(key).to_contain_text(sign)
+    for form in ("SVG", "PNG"):
+        chart(page, "Queue").get_by_text("Save").click()
+        with page.expect_download() as download:
+            chart(page, "Queue").get_by_role("button", name=form).click()
+        page.keyboard.press("Escape")
+        download.value.save_as(tmp_path / form)
+    texts = [one.text for one in ElementTree.parse(tmp_path / "SVG").iter("{http://www.w3.org/2000/svg}text")]
+    assert {"packets dropped by the queue", "a scheduled change of the path", "left out of the measures (warmup)"} <= set(texts)
+    assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")
+    # Neither the warmup nor the change is in this part.
+    visitor.opens(f"runs/{ten}?at=2.5~3.5")
+    expect(key).not_to_contain_text("warmup")
+    expect(key).not_to_contain_text("scheduled change")
+    expect(key).to_contain_text("capacity")
+
+
+def test_legend_has_ten_flows_in_a_fixed_order(visitor: Visitor, phone: Visitor, ten: str) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{ten}")
+    legend = values(page, "RTT")
+    names = legend.locator("td:first-child")
+    expect(names).to_have_count(10)
+    written = names.all_inner_texts()
+    legend.scroll_into_view_if_needed()
+    over = chart(page, "RTT").locator(".u-over").bounding_box()
+    assert over is not None
+    page.mouse.move(over["x"] + over["width"] * 0.7, over["y"] + 20)
+    expect(legend.get_by_role("columnheader").nth(1)).to_contain_text(re.compile(r"4\.\d+ s"))
+    assert names.all_inner_texts() == written
+    # The tooltip has all of them, the longest round trip first.
+    shown = re.findall(r"([\d.]+) ms", chart(page, "RTT").locator("[aria-hidden]", has_text="flow-0").inner_text())
+    assert len(shown) == 10 and shown == sorted(shown, key=float, reverse=True), shown
+    visitor.pictures("ten-flows")
+    for direction in (1, -1):
+        legend.get_by_role("button", name="Max").click()
+        most = [float(one.split()[0]) for one in legend.locator("td:last-child").all_inner_texts()]
+        assert most == sorted(most)[::direction], most
+    # Lines with nearly the same values are all seen.
+    drawn = page.evaluate(_COLOURS, [chart(page, "RTT").locator("canvas").element_handle(), 8])
+    assert min(drawn) > max(drawn) / 20, drawn
+    phone.logs_in("read", f"runs/{ten}")
+    small = values(phone.page, "Congestion window")
+    expect(small).to_contain_text("the-last-of-all-flows-with-a-long-name")
+    wide, room = small.evaluate("table => [table.scrollWidth, table.parentElement.clientWidth]")
+    assert wide <= room
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= phone.page.evaluate("innerWidth")
+    phone.pictures("phone-ten-flows")
+
+
+def test_chart_is_read_by_keyboard_and_as_a_table(visitor: Visitor, ten: str) -> None:
+    page = visitor.page
+    visitor.logs_in("read", f"runs/{ten}")
+    there = page.url
+    pointer = chart(page, "RTT").get_by_role("slider")
+    pointer.focus()
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("Shift+ArrowRight")
+    expect(pointer).to_have_attribute("aria-valuetext", re.compile(r"^3\.000 s, .*flow-0 [\d.]+ ms"))
+    expect(values(page, "Queue").get_by_role("columnheader").nth(1)).to_contain_text("3.000 s")
+    page.keyboard.press("ArrowLeft")
+    expect(pointer).to_have_attribute("aria-valuetext", re.compile(r"^2\.940 s, "))
+    page.keyboard.press("Escape")
+    expect(values(page, "Queue").get_by_role("columnheader").nth(1)).to_contain_text("Last")
+    # The keys moved the pointer and not the window.
+    assert page.url == there
+    # Only the progress and the count of moments are announced, never each new value.
+    assert chart(page, "RTT").locator("output, [aria-live], [role=status]").count() == 0
+    chart(page, "RTT").get_by_role("button", name="Show RTT as a table").click()
+    table = chart(page, "RTT").get_by_role("table", name="RTT as a table")
+    expect(table.get_by_role("columnheader")).to_have_count(11)
+    assert 100 < table.get_by_role("row").count() <= 201
+    expect(table.get_by_role("row").last).to_contain_text("6.000 s")
 
 
 def test_unknown_and_short_ids(visitor: Visitor, kept: Service) -> None:

@@ -1,21 +1,22 @@
-/** A chart with its name, the values at the pointer, and its files. Text that changes with the pointer is written without React. */
+/** A chart with its name, a tooltip at the pointer, its legend, its values as a table, and its files. Keys move the pointer while the
+ * chart has the focus. What changes with the pointer is written without React.
+ */
 import "uplot/dist/uPlot.min.css";
-import { useEffect, useRef } from "react";
+import { type MouseEvent, useEffect, useRef, useState } from "react";
 import { Menu } from "../parts/Menu";
 import { useTheme } from "../theme/theme";
 import styles from "./Chart.module.css";
 import { type Form, save } from "./exporting";
-import { type Line, type Mark, Plot } from "./plot";
+import { Legend } from "./Legend";
+import type { Line, Mark } from "./line";
+import { Plot } from "./plot";
 import { type Quantity, SECONDS } from "./quantities";
-import { valueAt, type Window } from "./samples";
+import type { Window } from "./samples";
+import type { SignKind } from "./signs";
 import type { Span } from "./span";
-
-export interface ChartLine extends Line {
-  /** Its position among the lines; files use the colours of the light theme. */
-  place: number;
-  /** Without a value at the pointer: a companion of another line. */
-  silent?: boolean;
-}
+import { steer } from "./steering";
+import { tipText, writeTip } from "./tip";
+import { ValueTable } from "./ValueTable";
 
 interface Props {
   title: string;
@@ -24,7 +25,7 @@ interface Props {
   x?: Quantity;
   y: Quantity;
   span: Span;
-  lines: readonly ChartLine[];
+  lines: readonly Line[];
   marks?: readonly Mark[];
   rug?: (window: Window) => Float64Array;
   log?: boolean;
@@ -33,6 +34,8 @@ interface Props {
   clip?: string;
   /** Times that measures leave out. */
   shaded?: readonly Window[];
+  /** The sign of shaded times. */
+  shade?: SignKind;
   top?: number | undefined;
   /** Subscribes to new samples. */
   onMore?: (listener: () => void) => () => void;
@@ -40,8 +43,6 @@ interface Props {
 
 const NO_MARKS: readonly Mark[] = [];
 const NO_WINDOWS: readonly Window[] = [];
-// The values that fit in a line.
-const MOST_VALUES = 6;
 
 export function Chart({
   title,
@@ -57,16 +58,18 @@ export function Chart({
   top,
   clip,
   shaded = NO_WINDOWS,
+  shade = "excluded",
   onMore,
 }: Props) {
   const theme = useTheme();
+  const [asTable, setAsTable] = useState(false);
   const host = useRef<HTMLDivElement>(null);
-  const output = useRef<HTMLOutputElement>(null);
+  const tip = useRef<HTMLDivElement>(null);
   const peaks = useRef<HTMLParagraphElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: its colours depend on the theme
   useEffect(() => {
-    const [place, text] = [host.current, output.current];
-    if (place === null || text === null) return;
+    const place = host.current;
+    if (place === null) return;
     const onPeak = (peak: number | null): void => {
       if (peaks.current === null) return;
       peaks.current.hidden = peak === null;
@@ -75,10 +78,17 @@ export function Chart({
     const plot = new Plot(place, {
       span, x, y, log, lines, marks, rug, height, top, shaded, clip: clip !== undefined, onPeak,
     }); // biome-ignore format: one look
+    const options = { span, x, y, lines, marks };
     // The values are not legible while the window moves.
     const update = (): void => {
-      if (!span.moving) showValues(text, span, x, y, lines, marks);
+      if (span.moving) return;
+      // Only one chart has the pointer or the focus; the others show the time.
+      if (tip.current !== null && place.matches(":hover, :focus")) writeTip(tip.current, options);
+      if (place !== document.activeElement) return;
+      place.ariaValueNow = String(Math.round((span.share ?? 1) * 100));
+      place.ariaValueText = tipText(options);
     };
+    place.addEventListener("focus", update);
     const unsubscribe = [span.onPoint(update), span.onDraw(update)];
     const unsubscribeMore = onMore?.(() => {
       plot.refresh();
@@ -86,6 +96,7 @@ export function Chart({
     });
     update();
     return () => {
+      place.removeEventListener("focus", update);
       unsubscribeMore?.();
       for (const one of unsubscribe) one();
       plot.destroy();
@@ -93,14 +104,23 @@ export function Chart({
   }, [theme, span, x, y, log, lines, marks, rug, height, top, clip, shaded, onMore]);
   const keep = (form: Form): void => {
     const drawn = lines.map((line) => ({ ...line, samples: line.samples(span.shown) }));
-    void save(form, file, { title, x, y, log, clip: clip !== undefined, shaded, window: span.shown, lines: drawn });
+    const signs = { marks, drops: rug?.(span.shown), shaded, shade };
+    void save(form, file, { title, x, y, log, clip: clip !== undefined, window: span.shown, lines: drawn, ...signs });
   };
   return (
     <figure className={styles.chart} aria-label={title}>
       <figcaption className={styles.head}>
         <h2>{title}</h2>
-        <output ref={output} className={styles.output} />
-        <Menu label={`Save ${title}`} name={<span className={styles.save}>Save</span>}>
+        <button
+          type="button"
+          className={styles.tool}
+          aria-pressed={asTable}
+          aria-label={`Show ${title} as a table`}
+          onClick={() => setAsTable(!asTable)}
+        >
+          Table
+        </button>
+        <Menu label={`Save ${title}`} name={<span className={styles.tool}>Save</span>}>
           {(["svg", "png", "csv"] as const).map((form) => (
             <button key={form} type="button" className={styles.form} onClick={() => keep(form)}>
               {form.toUpperCase()}
@@ -108,47 +128,34 @@ export function Chart({
           ))}
         </Menu>
       </figcaption>
-      <div ref={host} className={styles.host} style={{ height }} />
+      <div className={styles.plot}>
+        <div
+          ref={host}
+          className={styles.host}
+          style={{ height }}
+          role="slider"
+          tabIndex={0}
+          aria-label={`${x.name} in ${title}`}
+          aria-valuemin={0}
+          aria-valuemax={100}
+          aria-valuenow={100}
+          onKeyDown={(event) => {
+            if (!event.ctrlKey && !event.metaKey && !event.altKey && steer(span, event)) event.preventDefault();
+          }}
+          onMouseDown={leaveFocus}
+          onBlur={() => span.point(null)}
+        />
+        <div ref={tip} className={styles.tip} aria-hidden="true" />
+      </div>
       {clip !== undefined && <p ref={peaks} className={styles.peaks} hidden />}
+      <Legend title={title} x={x} y={y} span={span} lines={lines} onMore={onMore} />
+      {asTable && <ValueTable title={title} x={x} y={y} span={span} lines={lines} />}
     </figure>
   );
 }
 
-/** The values at the pointer, or at the end of the window. */
-function showValues(
-  text: HTMLElement,
-  span: Span,
-  x: Quantity,
-  y: Quantity,
-  lines: readonly ChartLine[],
-  marks: readonly Mark[],
-): void {
-  const [from, to] = span.shown;
-  const time = span.cursor ?? to;
-  const named = lines.filter((line) => !line.silent && !line.reference);
-  const values = named
-    .map((line) => ({ line, value: valueAt(line.samples(span.shown), time) }))
-    .filter(({ value }) => value !== null);
-  if (values.length > MOST_VALUES) values.sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const near = span.cursor === null ? undefined : marks.find((mark) => Math.abs(mark.t - time) < (to - from) / 120);
-  const parts: Node[] = [];
-  if (span.cursor !== null) parts.push(part("time", x.say(time)));
-  for (const { line, value } of values.slice(0, MOST_VALUES)) {
-    // Without a pointer, the last value of a time series is useful; that of a distribution is not.
-    const one = part("value", span.cursor === null && x !== SECONDS ? "" : y.say(value));
-    one.style.setProperty("--line-colour", line.colour);
-    one.title = line.name;
-    if (named.length > 1) one.prepend(`${line.name} `);
-    parts.push(one);
-  }
-  if (values.length > MOST_VALUES) parts.push(part("more", `and ${values.length - MOST_VALUES} more`));
-  if (near !== undefined) parts.push(part("mark", near.text));
-  text.replaceChildren(...parts);
-}
-
-function part(kind: "time" | "value" | "more" | "mark", text: string): HTMLElement {
-  const span = document.createElement("span");
-  span.className = styles[kind] ?? "";
-  span.textContent = text;
-  return span;
+/** A press of the mouse zooms and does not focus the chart, so that the arrow keys still pan all charts. */
+function leaveFocus(event: MouseEvent<HTMLElement>): void {
+  event.preventDefault();
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }

@@ -1,17 +1,25 @@
 import { expect, test, vi } from "vitest";
+import { bandOf, stripesOf } from "./coincidence";
 import { csvOf } from "./exporting";
 import { figure, ticksIn } from "./figure";
 import { pointsFor, readSeries } from "./kept";
 import { QUANTITIES, SECONDS } from "./quantities";
 import { rangeOf } from "./range";
+import { MOST_ROWS, rowsOf, sortedAt, statisticsOf } from "./readings";
 import { extentOf, Growing, placeOf, type Samples, valueAt, within } from "./samples";
+import { risesOf, signsIn } from "./signs";
 import { keyOf } from "./source";
 import { Span } from "./span";
+import { steered } from "./steering";
 
 vi.mock("../api/address", () => ({ addressOf: (path: string) => path, BASE: "" }));
 vi.mock("../api/client", () => ({ ask: () => Promise.reject(new Error("no request expected")) }));
 
 const samples = (t: number[], v: number[]): Samples => ({ t: Float64Array.from(t), v: Float64Array.from(v) });
+
+const line = (name: string, all: Samples, more: object = {}) => ({
+  key: name, name, place: 0, colour: "", dash: [], width: 1, samples: () => all, ...more,
+}); // biome-ignore format: one look
 
 test("samples cut to a window keep a neighbour on either side", () => {
   const all = samples([0, 1, 2, 3, 4], [0, 10, 20, 30, 40]);
@@ -110,6 +118,7 @@ test("values and ticks are in the field's units", () => {
   expect(QUANTITIES.cwnd.say(1234)).toBe("1234 packets");
   expect(QUANTITIES.rtt.say(null)).toBe("–");
   expect(QUANTITIES.goodput.ticks([0, 5e7, 1e8])).toEqual(["0", "50 Mbit/s", "100 Mbit/s"]);
+  expect(QUANTITIES.cwnd.ticks([0, 10_000, 20_000])).toEqual(["0", "10k", "20k packets"]);
   expect(SECONDS.ticks([1.5, 1.75, 2])).toEqual(["1.50 s", "1.75 s", "2.00 s"]);
   expect(ticksIn([0, 10])).toEqual([0, 2, 4, 6, 8, 10]);
 });
@@ -131,7 +140,86 @@ test("the file of a chart contains what the chart shows", () => {
     '"one, ""two""",2.5,4',
     "",
   ]);
-  const svg = figure(options);
+  const svg = figure({
+    ...options,
+    marks: [{ t: 1.5, text: "<half>", strong: true, place: null, colour: null, sign: "change" }],
+    drops: [1.25],
+    shaded: [[0, 1.5]],
+  });
   expect(svg).toContain("A &#60;b&#62;");
-  expect(svg).not.toContain("NaN");
+  expect(svg).not.toMatch(/NaN|undefined/);
+  // The signs in sight, each with its meaning.
+  for (const text of ["a scheduled change of the path", "packets dropped by the queue", "(warmup)", "&#60;half&#62;"]) {
+    expect(svg).toContain(text);
+  }
+  expect(figure(options)).not.toContain("packets dropped");
+});
+
+test("the key has only the signs in sight", () => {
+  const threshold = line("one, threshold", samples([4, 5], [7, 7]), { silent: true, sign: "threshold" });
+  const drawn = {
+    lines: [line("one", samples([0, 9], [1, 2])), threshold],
+    marks: [{ t: 3, text: "", strong: false, place: 0, colour: "", sign: "flow" as const }],
+    rug: (window: readonly [number, number]) => risesOf(samples([0, 6, 7, 8], [0, 0, 2, 2]), window),
+    shaded: [[0, 1]] as const,
+  };
+  expect(signsIn(drawn, [0, 10])).toEqual(["threshold", "flow", "drop", "excluded"]);
+  expect(signsIn(drawn, [1.5, 3.5])).toEqual(["threshold", "flow"]);
+  expect(signsIn(drawn, [7.5, 10])).toEqual(["threshold"]);
+  expect(signsIn({ ...drawn, lines: [] }, [8, 10])).toEqual([]);
+});
+
+test("the legend has the last value, the mean by time and the maximum of the window", () => {
+  const sawtooth = line("one", samples([0, 2, 2, 4, 10], [0, 10, 0, 10, 10]));
+  expect(statisticsOf(sawtooth, [0, 4])).toEqual({ last: 10, mean: 5, greatest: 10, rise: 10 });
+  expect(statisticsOf(sawtooth, [1, 2])).toMatchObject({ mean: 7.5 });
+  // Between two samples the line is known.
+  expect(statisticsOf(sawtooth, [5, 6])).toEqual({ last: 10, mean: 10, greatest: 10, rise: 0 });
+  expect(statisticsOf(line("none", samples([], [])), [0, 1]).mean).toBeNull();
+  expect(statisticsOf(line("single", samples([1], [3])), [0, 2])).toEqual({ last: 3, mean: 3, greatest: 3, rise: 3 });
+});
+
+test("the tooltip has the largest value first, and lines without one last", () => {
+  const lines = [line("late", samples([5], [9])), line("low", samples([0], [1])), line("high", samples([0], [2]))];
+  expect(sortedAt(lines, [0, 10], 3).map((one) => [one.line.name, one.value])).toEqual([
+    ["high", 2],
+    ["low", 1],
+    ["late", null],
+  ]);
+});
+
+test("the table of a chart has the samples of the window, or evenly spaced times", () => {
+  const few = rowsOf([line("one", samples([0, 1, 2, 3], [0, 10, 20, 30])), line("two", samples([1.5], [5]))], [1, 2]);
+  expect(few).toEqual([
+    { t: 1, values: [10, null] },
+    { t: 1.5, values: [10, 5] },
+    { t: 2, values: [20, 5] },
+  ]);
+  const many = Float64Array.from({ length: 5000 }, (_, at) => at);
+  const rows = rowsOf([line("one", { t: many, v: many })], [0, 4999]);
+  expect(rows).toHaveLength(MOST_ROWS);
+  expect([rows[0]?.t, rows.at(-1)?.values]).toEqual([0, [4999]]);
+});
+
+test("lines on the same values are on top in turn, and others stay as they are", () => {
+  const flat = (y: number) => bandOf([0, 12], [y, y], 12);
+  expect(stripesOf([flat(5), flat(5.5), flat(50)], 2)).toEqual([
+    [[0, 2], [4, 6], [8, 10]],
+    [[2, 4], [6, 8], [10, 12]],
+    [],
+  ]); // biome-ignore format: one look
+  // Three in turn, and only where all of them have values.
+  const late = bandOf([6, 12], [5, 5], 12);
+  expect(stripesOf([flat(5), flat(5), late], 3)[2]).toEqual([[6, 9]]);
+  expect(stripesOf([flat(5)], 2)).toEqual([[]]);
+});
+
+test("keys move the pointer of a chart", () => {
+  expect(steered("ArrowLeft", false, null)).toBeCloseTo(0.99);
+  expect(steered("ArrowRight", false, null)).toBe(0);
+  expect(steered("ArrowRight", true, 0.95)).toBe(1);
+  expect(steered("Home", false, 0.3)).toBe(0);
+  expect(steered("Escape", false, 0.3)).toBeNull();
+  expect(steered("Escape", false, null)).toBeUndefined();
+  expect(steered("l", false, 0.3)).toBeUndefined();
 });

@@ -4,29 +4,12 @@
 import uPlot from "uplot";
 import { colourOf } from "../theme/theme";
 import { followGestures, pans } from "./gestures";
+import type { Line, Mark } from "./line";
 import type { Quantity } from "./quantities";
-import { type Range, type Referring, rangeOf } from "./range";
-import { NOTHING, type Samples, type Window, within } from "./samples";
+import { type Range, rangeOf } from "./range";
+import { NOTHING, type Window, within } from "./samples";
 import type { Span } from "./span";
-
-export interface Line extends Referring {
-  key: string;
-  name: string;
-  colour: string;
-  dash: readonly number[];
-  width: number;
-  /** Whether what is below it is shaded lightly in its colour. */
-  area?: boolean;
-  samples: (window: Window) => Samples;
-}
-
-/** A moment, as a vertical line; `strong` ones have a text. */
-export interface Mark {
-  t: number;
-  colour: string | null;
-  text: string;
-  strong: boolean;
-}
+import { type Datum, drawLines } from "./strokes";
 
 export interface PlotOptions {
   span: Span;
@@ -47,11 +30,10 @@ export interface PlotOptions {
   onPeak?: ((peak: number | null) => void) | undefined;
 }
 
-type Datum = [Float64Array, Float64Array];
-
 const FONT_PX = 11;
-const AREA_ALPHA = 0.14;
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+/** The letters that fit beside the axis. */
+const MOST_LETTERS = 10;
 const FONT = `${FONT_PX}px ${FAMILY}`;
 
 export class Plot {
@@ -152,7 +134,9 @@ export class Plot {
           size: 68,
           gap: 6,
           values: (_u, values) =>
-            y.ticks(values.map((value) => value ?? Number.NaN)).map((text, at) => (values[at] === null ? "" : text)),
+            y
+              .ticks(values.map((value) => value ?? Number.NaN))
+              .map((text, at) => (values[at] === null ? "" : fitted(text))),
         },
       ],
       series: [
@@ -201,33 +185,12 @@ export class Plot {
     };
   }
 
-  /** Drawn without uPlot, which spends half of a frame's time on joins that are invisible at this width. */
   #drawLines(u: uPlot): void {
-    const { ctx, bbox } = u;
     const { lines, span } = this.#options;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    ctx.lineJoin = "bevel";
+    drawLines(u, { lines, moving: span.moving, peaks: this.#peak !== null });
     lines.forEach((line, at) => {
-      if (line.area) fillBelow(ctx, u, line.colour, u.data[at + 1] as unknown as Datum, span.moving ? 2 : 1);
+      if (line.reference) this.#nameReference(u, line, u.data[at + 1] as unknown as Datum);
     });
-    lines.forEach((line, at) => {
-      ctx.strokeStyle = line.colour;
-      ctx.lineWidth = line.width * devicePixelRatio;
-      ctx.setLineDash(line.dash.map((length) => length * devicePixelRatio));
-      ctx.beginPath();
-      trace(ctx, u, u.data[at + 1] as unknown as Datum, span.moving ? 2 : 1);
-      ctx.stroke();
-    });
-    ctx.setLineDash([]);
-    lines.forEach((line, at) => {
-      const datum = u.data[at + 1] as unknown as Datum;
-      if (line.reference) this.#nameReference(u, line, datum);
-      else if (this.#peak !== null) markPeaks(ctx, u, line, datum);
-    });
-    ctx.restore();
   }
 
   /** Draws the name of a reference at its right end, above the line if there is space. */
@@ -238,11 +201,13 @@ export class Plot {
     const y = u.valToPos(last, "y", true);
     if (y < bbox.top || y > bbox.top + bbox.height) return;
     const ratio = devicePixelRatio;
+    ctx.save();
     ctx.font = `${FONT_PX * ratio}px ${FAMILY}`;
     ctx.fillStyle = this.#text;
     ctx.textAlign = "right";
     ctx.textBaseline = y - bbox.top > 14 * ratio ? "bottom" : "top";
     ctx.fillText(line.name, bbox.left + bbox.width - 4 * ratio, y + (ctx.textBaseline === "top" ? 3 : -2) * ratio);
+    ctx.restore();
   }
 
   #drawMarks(u: uPlot): void {
@@ -282,76 +247,7 @@ export class Plot {
   }
 }
 
-/** Draws a small arrow at the top wherever a line exceeds it. */
-function markPeaks(ctx: CanvasRenderingContext2D, u: uPlot, line: Line, [t, v]: Datum): void {
-  const { x, y } = u.scales;
-  if (x?.min == null || x.max == null || y?.max == null) return;
-  const { left, top, width } = u.bbox;
-  const size = 4 * devicePixelRatio;
-  ctx.fillStyle = line.colour;
-  let last = Number.NEGATIVE_INFINITY;
-  for (let place = 0; place < t.length; place++) {
-    if ((v[place] ?? 0) <= y.max) continue;
-    const at = left + (((t[place] ?? 0) - x.min) / (x.max - x.min)) * width;
-    if (at - last < size) continue;
-    last = at;
-    ctx.beginPath();
-    ctx.moveTo(at - size, top + size * 1.5);
-    ctx.lineTo(at + size, top + size * 1.5);
-    ctx.lineTo(at, top);
-    ctx.fill();
-  }
-}
-
-/** Shades what is below a line. */
-function fillBelow(ctx: CanvasRenderingContext2D, u: uPlot, colour: string, datum: Datum, wide: number): void {
-  const [first, last] = [datum[0][0], datum[0].at(-1)];
-  if (first === undefined || last === undefined) return;
-  const foot = u.bbox.top + u.bbox.height;
-  ctx.save();
-  ctx.fillStyle = colour;
-  ctx.globalAlpha = AREA_ALPHA;
-  ctx.beginPath();
-  trace(ctx, u, datum, wide);
-  ctx.lineTo(u.valToPos(last, "x", true), foot);
-  ctx.lineTo(u.valToPos(first, "x", true), foot);
-  ctx.fill();
-  ctx.restore();
-}
-
-/** Draws a line through the minimum and the maximum of each column of pixels, in order. */
-function trace(ctx: CanvasRenderingContext2D, u: uPlot, [t, v]: Datum, wide: number): void {
-  const { x, y } = u.scales;
-  if (x?.min == null || x.max == null || y?.min == null || y.max == null) return;
-  const { left, top, width, height } = u.bbox;
-  const log = y.distr === 3;
-  const level = (value: number): number => (log ? Math.log10(Math.max(value, 1e-9)) : value);
-  const [low, high] = [level(y.min), level(y.max)];
-  const [begin, perX, perY, foot] = [x.min, width / (x.max - x.min), height / (high - low), top + height];
-  let column = Number.NaN;
-  let [least, greatest, last] = [0, 0, 0];
-  for (let place = 0; place < t.length; place++) {
-    const px = left + ((t[place] ?? 0) - begin) * perX;
-    const py = foot - (level(v[place] ?? 0) - low) * perY;
-    const now = Math.round(px / wide) * wide;
-    if (now === column) {
-      if (py < least) least = py;
-      else if (py > greatest) greatest = py;
-      last = py;
-      continue;
-    }
-    if (least !== greatest) {
-      ctx.lineTo(column, least);
-      ctx.lineTo(column, greatest);
-      ctx.lineTo(column, last);
-    }
-    if (place === 0) ctx.moveTo(px, py);
-    else ctx.lineTo(px, py);
-    column = now;
-    least = greatest = last = py;
-  }
-  if (least !== greatest) {
-    ctx.lineTo(column, least);
-    ctx.lineTo(column, greatest);
-  }
+/** A text beside the axis: a unit that does not fit goes below its number. */
+function fitted(text: string): string {
+  return text.length > MOST_LETTERS ? text.replace(" ", "\n") : text;
 }

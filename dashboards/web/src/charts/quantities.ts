@@ -9,6 +9,8 @@ export interface Quantity {
   ticks: (values: readonly number[]) => string[];
   /** The unit in the head of a CSV column. */
   unit: string;
+  /** Whether it counts from the start: its mean says nothing, its rise does. */
+  counts?: boolean;
 }
 
 type Scale = readonly [factor: number, unit: string];
@@ -37,12 +39,18 @@ function quantity(name: string, unit: string, scales: readonly Scale[], suffix =
     },
     ticks: (values) => {
       const [factor, own] = scaleOf(Math.max(...values.map(Math.abs), 0));
-      return values.map((value) => (value === 0 ? "0" : `${digits(value / factor)}${own.length > 1 ? " " : ""}${own}`));
+      const last = values.findLastIndex(Number.isFinite);
+      return values.map((value, at) => {
+        const text = value === 0 ? "0" : `${digits(value / factor)}${own.length > 1 ? " " : ""}${own}`;
+        // One unit says it for all ticks.
+        return suffix && at === last ? `${text} ${suffix}` : text;
+      });
     },
   };
 }
 
 const packets = (name: string): Quantity => quantity(name, "packets", COUNT, "packets");
+const counted = (name: string): Quantity => ({ ...packets(name), counts: true });
 const rate = (name: string): Quantity => quantity(name, "bit/s", RATE);
 const milliseconds = (name: string): Quantity => quantity(name, "ms", [[1, "ms"]]);
 
@@ -53,10 +61,10 @@ export const QUANTITIES = {
   throughput: rate("Throughput"),
   rtt: milliseconds("RTT"),
   inflight: packets("In flight"),
-  retransmits: packets("Retransmits"),
+  retransmits: counted("Retransmits"),
   queue: packets("Queue"),
   queue_delay: milliseconds("Queue delay"),
-  drops: packets("Drops"),
+  drops: counted("Drops"),
   capacity: rate("Capacity"),
   delay: milliseconds("Delay"),
   loss: quantity("Loss", "%", [[1, "%"]]),

@@ -48,6 +48,11 @@ export class Span {
     return this.#cursor === null ? null : from + this.#cursor * (to - from);
   }
 
+  /** The pointer as a share of the window. */
+  get share(): number | null {
+    return this.#cursor;
+  }
+
   /** Whether the window is changing right now. */
   get moving(): boolean {
     return this.#moving;

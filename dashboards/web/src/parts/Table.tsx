@@ -24,16 +24,18 @@ interface Props<R> {
   sort?: Sort | undefined;
   onSort?: ((sort: Sort) => void) | undefined;
   isMarked?: (row: R) => boolean;
+  /** Small rows, below a chart. */
+  dense?: boolean;
 }
 
-export function Table<R>({ label, columns, rows, rowKey, sort, onSort, isMarked }: Props<R>) {
+export function Table<R>({ label, columns, rows, rowKey, sort, onSort, isMarked, dense = false }: Props<R>) {
   const [own, setOwn] = useState<Sort>("");
   const now = sort ?? own;
   const sorted = useMemo(() => sortedRows(rows, columns, now), [rows, columns, now]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must scroll a table that is wider than the screen
     <section className={styles.frame} tabIndex={0} aria-label={label}>
-      <table className={styles.table} aria-label={label}>
+      <table className={dense ? `${styles.table} ${styles.dense}` : styles.table} aria-label={label}>
         <thead>
           <tr>
             {columns.map((column) => (

@@ -1,6 +1,7 @@
 /** A recording, drawn: its numbers, and its capacity, delay and losses over time. */
 import { useMemo } from "react";
-import { Chart, type ChartLine } from "../charts/Chart";
+import { Chart } from "../charts/Chart";
+import type { Line } from "../charts/line";
 import { QUANTITIES } from "../charts/quantities";
 import { Span } from "../charts/span";
 import { flowStyle } from "../theme/palette";
@@ -29,7 +30,7 @@ export default function RecordingCharts({ shown, name }: { shown: Shown; name: s
         if (!part || !values) return [];
         const samples = stepsOf(part, values, factor);
         const { colour } = flowStyle(0, theme);
-        const line: ChartLine = {
+        const line: Line = {
           key: field,
           name: QUANTITIES[quantity].name,
           place: 0,
@@ -63,7 +64,7 @@ export default function RecordingCharts({ shown, name }: { shown: Shown; name: s
           lines={lines}
           height={120}
           top={0}
-          {...(quantity === "capacity" ? { shaded } : {})}
+          {...(quantity === "capacity" ? { shaded, shade: "outage" } : {})}
         />
       ))}
       {part && (

@@ -30,3 +30,13 @@ test("the first 48 flows have different styles", () => {
   });
   expect(new Set(drawn).size).toBe(PALETTE.dark.length * DASHES.length);
 });
+
+test.each(["light", "dark"] as const)("%s: ten flows differ in colour or dash without red and green", (theme) => {
+  const flows = Array.from({ length: 10 }, (_, place) => flowStyle(place, theme));
+  const alike = flows.flatMap((one, place) =>
+    flows
+      .slice(place + 1)
+      .filter((other) => String(one.dash) === String(other.dash) && apart(one.colour, other.colour, "deutan") < 0.07),
+  );
+  expect(alike).toEqual([]);
+});

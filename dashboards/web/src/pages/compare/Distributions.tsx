@@ -2,7 +2,8 @@
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answered, api } from "../../api/client";
-import { Chart, type ChartLine } from "../../charts/Chart";
+import { Chart } from "../../charts/Chart";
+import type { Line } from "../../charts/line";
 import { QUANTITIES } from "../../charts/quantities";
 import { Span } from "../../charts/span";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -43,7 +44,7 @@ function Curves({ measure, runs }: { measure: Spread; runs: readonly ComparedRun
   const lines = useMemo(
     () =>
       runs.flatMap((one, place) =>
-        (data[place]?.curves ?? []).map((curve, at, all): ChartLine => {
+        (data[place]?.curves ?? []).map((curve, at, all): Line => {
           const own = runs.length === 1 ? at : place;
           const samples = { t: Float64Array.from(curve.value), v: Float64Array.from(curve.share) };
           return {

@@ -1,6 +1,7 @@
 /** Jain's index over time, from the goodput of the flows that compete in each bin of a tenth of a second or more. */
 import { useMemo } from "react";
-import { Chart, type ChartLine } from "../../charts/Chart";
+import { Chart } from "../../charts/Chart";
+import type { Line } from "../../charts/line";
 import { QUANTITIES } from "../../charts/quantities";
 import type { Samples, Window } from "../../charts/samples";
 import type { Outline } from "../../data/runDocument";
@@ -20,7 +21,7 @@ export function Fairness({ compared }: { compared: Compared }) {
   const { span, sources, problem } = useComparedSeries(compared, MEASURES);
   const lines = useMemo(
     () =>
-      compared.runs.flatMap((one, place): ChartLine[] => {
+      compared.runs.flatMap((one, place): Line[] => {
         const source = sources.get(one.id);
         if (source === undefined) return [];
         return [

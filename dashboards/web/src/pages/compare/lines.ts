@@ -1,5 +1,5 @@
 /** Lines of compared runs: a colour for each run, dashes for its flows; a single run has a colour for each flow. */
-import type { ChartLine } from "../../charts/Chart";
+import type { Line } from "../../charts/line";
 import type { Measure } from "../../charts/quantities";
 import type { Samples, Window } from "../../charts/samples";
 import { DASHES, flowStyle, type PALETTE } from "../../theme/palette";
@@ -12,12 +12,12 @@ export function linesOfRuns(
   { sources }: Pick<ComparedSeries, "sources">,
   measure: Measure,
   theme: keyof typeof PALETTE,
-): ChartLine[] {
+): Line[] {
   return runs.flatMap((one, place) => {
     const source = sources.get(one.id);
     if (source === undefined) return [];
     const parts = LINK_MEASURES.includes(measure) ? one.outline.links.slice(0, 1) : one.outline.flows;
-    return parts.map((part, at): ChartLine => {
+    return parts.map((part, at): Line => {
       const own = runs.length === 1 ? at : place;
       return {
         key: `${one.id} ${part.name}`,

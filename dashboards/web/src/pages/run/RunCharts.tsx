@@ -9,7 +9,7 @@ import { useShortcut } from "../../navigation/shortcuts";
 import { flag, list, range, useViewState } from "../../navigation/viewState";
 import { useTheme } from "../../theme/theme";
 import { Key } from "./Key";
-import { dropsOf, linesOf, marksOf, PANELS, shadedOf } from "./panels";
+import { dropsOf, linesOf, marksOf, PANELS, shadedOf, shadeOf } from "./panels";
 import styles from "./RunCharts.module.css";
 import { Tools } from "./Tools";
 
@@ -37,17 +37,17 @@ export function RunCharts({ run, outline, source, span }: Props) {
     () => new Set(names === "" ? outline.flows.map((flow) => flow.name) : names.split("\n")),
     [names, outline],
   );
-  const panels = useMemo(
-    () =>
-      PANELS.map((panel) => ({
-        panel,
-        lines: linesOf(panel, outline, source, shown, theme, view.dashes),
-        rug: panel.measure === "queue" ? dropsOf(source, outline.links[0]?.name ?? "") : undefined,
-      })),
-    [outline, source, shown, theme, view.dashes],
-  );
-  const marks = useMemo(() => marksOf(outline, shown, theme), [outline, shown, theme]);
-  const shaded = useMemo(() => shadedOf(outline), [outline]);
+  const charts = useMemo(() => {
+    const [marks, shaded, shade] = [marksOf(outline, shown, theme), shadedOf(outline), shadeOf(outline)];
+    return PANELS.map((panel) => ({
+      panel,
+      lines: linesOf(panel, outline, source, shown, theme, view.dashes),
+      ...(panel.measure === "queue" ? { rug: dropsOf(source, outline.links[0]?.name ?? "") } : {}),
+      marks,
+      shaded,
+      shade,
+    }));
+  }, [outline, source, shown, theme, view.dashes]);
   useShortcut("+", "Zoom in", () => span.scale(0.5));
   useShortcut("-", "Zoom out", () => span.scale(2));
   useShortcut("ArrowLeft", "Earlier", () => span.move(-0.25));
@@ -58,21 +58,18 @@ export function RunCharts({ run, outline, source, span }: Props) {
   return (
     <>
       <Tools outline={outline} span={span} shown={shown} view={view} onView={setView} />
-      <Key outline={outline} />
+      <Key charts={charts} span={span} source={source} />
       <div className={styles.grid}>
-        {panels.map(({ panel, lines, rug }) => (
+        {charts.map(({ panel, ...drawn }) => (
           <Chart
             key={panel.measure}
             title={QUANTITIES[panel.measure].name}
             file={`${run}-${panel.measure}`}
             y={QUANTITIES[panel.measure]}
             span={span}
-            lines={lines}
-            marks={marks}
             log={view.log && panel.log}
             onMore={source.onMore}
-            shaded={shaded}
-            {...(rug ? { rug } : {})}
+            {...drawn}
             {...(panel.clip ? { clip: panel.clip } : {})}
           />
         ))}

@@ -1,8 +1,8 @@
 /** The charts of a run and their lines. */
-import type { ChartLine } from "../../charts/Chart";
-import type { Mark } from "../../charts/plot";
+import type { Line, Mark } from "../../charts/line";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
 import type { Samples, Window } from "../../charts/samples";
+import { risesOf, type SignKind } from "../../charts/signs";
 import type { Source } from "../../charts/source";
 import type { Outline } from "../../data/runDocument";
 import { flowStyle, type PALETTE } from "../../theme/palette";
@@ -47,16 +47,16 @@ export function linesOf(
   shown: ReadonlySet<string>,
   theme: Theme,
   patterned: boolean,
-): ChartLine[] {
+): Line[] {
   const all = panel.of === "flow" ? outline.flows : outline.links;
   const many = all.length > 12;
   return all
-    .flatMap((one, place): ChartLine[] => {
+    .flatMap((one, place): Line[] => {
       if (panel.of === "flow" && !shown.has(one.name)) return [];
       const style = flowStyle(place, theme, patterned);
       // A queue belongs to no flow.
       const colour = panel.of === "link" && place === 0 ? colourOf("--text-2") : style.colour;
-      const line = (measure: Measure): ChartLine => ({
+      const line = (measure: Measure): Line => ({
         key: `${measure} ${one.name}`,
         name: one.name,
         place,
@@ -74,6 +74,7 @@ export function linesOf(
           dash: [2, 3],
           width: 1,
           silent: true,
+          sign: "threshold",
         });
       }
       return lines;
@@ -82,7 +83,7 @@ export function linesOf(
 }
 
 /** The reference lines of a panel, from the first bottleneck, over the run. */
-export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLine[] {
+export function referencesOf({ reference }: PanelOf, outline: Outline): Line[] {
   const [link] = outline.links;
   if (reference === undefined || link === undefined) return [];
   const { bdp_packets: bdp, buffer_packets: buffer, rtt_ms, duration_s } = outline;
@@ -91,7 +92,7 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLin
   const rates = recorded ? [{ t_s: 0, bps: link.rate_bps }] : (link.rates ?? []);
   // The name is drawn at the end of the line, so it states the last value.
   const last = link.recorded ? link.rate_bps : (rates.at(-1)?.bps ?? link.rate_bps);
-  const line = (say: (value: number) => string, of: (bps: number) => number): ChartLine => {
+  const line = (say: (value: number) => string, of: (bps: number) => number): Line => {
     const name = say(of(last));
     const ends = [...rates.slice(1).map(({ t_s }) => t_s), duration_s];
     const samples = {
@@ -106,6 +107,7 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLin
       dash: [6, 4],
       width: 1,
       reference: true,
+      sign: reference,
       samples: () => samples,
     };
   };
@@ -117,7 +119,7 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): ChartLin
       (bps) => `recorded capacity, mean ${QUANTITIES.goodput.say(bps)}`,
       (bps) => bps,
     );
-    return [{ ...capacity, colour: colourOf("--line-strong"), dash: [], area: true }];
+    return [{ ...capacity, colour: colourOf("--line-strong"), dash: [], area: true, sign: "recorded" }];
   }
   if (reference === "capacity")
     return [
@@ -166,6 +168,9 @@ export function shadedOf(outline: Outline): Window[] {
   return excluded.filter(([from, to]) => to > from);
 }
 
+/** The look of a mark that belongs to no flow. */
+const PATH = { strong: true, place: null, colour: null } as const;
+
 /** Marks of the run: flows that start and stop, and scheduled changes. */
 export function marksOf(outline: Outline, shown: ReadonlySet<string>, theme: Theme): Mark[] {
   const place = new Map(outline.flows.map((flow, at) => [flow.name, at]));
@@ -178,21 +183,20 @@ export function marksOf(outline: Outline, shown: ReadonlySet<string>, theme: The
         t: moment.t_s,
         text: moment.text,
         strong: moment.flow === null,
+        place: moment.flow === null ? null : (place.get(moment.flow) ?? 0),
         colour: moment.flow === null ? null : flowStyle(place.get(moment.flow) ?? 0, theme).colour,
+        sign: moment.flow === null ? "change" : "flow",
       }),
     )
-    .concat(
-      outline.partial_s == null ? [] : [{ t: outline.partial_s, text: "cancelled here", strong: true, colour: null }],
-    );
+    .concat(outline.partial_s == null ? [] : [{ t: outline.partial_s, text: "cancelled here", ...PATH, sign: "end" }]);
+}
+
+/** The sign of the times that measures leave out. */
+export function shadeOf(outline: Outline): SignKind {
+  return outline.partial_s == null ? "excluded" : "unsimulated";
 }
 
 /** Times at which the queue dropped packets: where the count of drops rises. */
 export function dropsOf(source: Source, link: string): (window: Window) => Float64Array {
-  return (window) => {
-    const { t, v } = source.samples("drops", link, window);
-    const found = t.filter(
-      (time, at) => at > 0 && (v[at] ?? 0) > (v[at - 1] ?? 0) && time >= window[0] && time <= window[1],
-    );
-    return found;
-  };
+  return (window) => risesOf(source.samples("drops", link, window), window);
 }
