@@ -97,6 +97,7 @@ def test_running_run_is_watched_and_cancelled(visitor: Visitor, service: Service
     for name in ("Goodput", "RTT", "In flight", "Queue", "Retransmits"):
         expect(values(page, name).get_by_role("cell").nth(1)).not_to_be_empty()
     wait_until(page, 3)
+    expect(page.get_by_text(re.compile(r"about .* left"))).to_be_visible()
     visitor.pictures("run-live")
     assert {"one", "two"} <= set(samples(page, "Congestion window", tmp_path))
     # A single click loses nothing.

@@ -26,7 +26,7 @@ interface Row extends Statistics {
 }
 
 /** More lines than this are listed on request. */
-const MOST_ROWS = 12;
+export const MOST_LINES = 12;
 /** While a run is running. */
 const REFRESH_MS = 500;
 
@@ -93,13 +93,13 @@ export function Legend({ title, x, y, span, lines, onMore }: Props) {
     ];
   }, [x, y, span, isTime, now]);
   if (named.length === 0) return null;
-  const shown = all ? rows : rows.slice(0, MOST_ROWS);
+  const shown = all ? rows : rows.slice(0, MOST_LINES);
   return (
     <div className={styles.legend}>
       <Table label={`Values of ${title}`} columns={columns} rows={shown} rowKey={({ line }) => line.key} dense />
-      {rows.length > MOST_ROWS && (
+      {rows.length > MOST_LINES && (
         <Button kind="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? `Show ${MOST_ROWS}` : `Show all ${count(rows.length)}`}
+          {all ? `Show ${MOST_LINES}` : `Show all ${count(rows.length)}`}
         </Button>
       )}
     </div>

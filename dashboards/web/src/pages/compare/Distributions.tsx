@@ -3,6 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answered, api } from "../../api/client";
 import { Chart } from "../../charts/Chart";
+import { MOST_LINES } from "../../charts/Legend";
 import type { Line } from "../../charts/line";
 import { QUANTITIES } from "../../charts/quantities";
 import { Span } from "../../charts/span";
@@ -67,7 +68,7 @@ function Curves({ measure, runs }: { measure: Spread; runs: readonly ComparedRun
     return new Span(ends.length > 0 ? [from, greatest > from ? greatest * 1.01 : from + 1] : [0, 1]);
   }, [lines]);
   if (error) return <ErrorNote error={error} />;
-  if (pending) return <Waiting label={QUANTITIES[measure].name} height="18rem" />;
+  if (pending) return <Waiting label={QUANTITIES[measure].name} height={`${heightRem(measure, runs)}rem`} />;
   return (
     <Chart
       title={QUANTITIES[measure].name}
@@ -79,4 +80,10 @@ function Curves({ measure, runs }: { measure: Spread; runs: readonly ComparedRun
       height={240}
     />
   );
+}
+
+/** The height of the chart with its legend, so that it moves nothing when it arrives. */
+function heightRem(measure: Spread, runs: readonly ComparedRun[]): number {
+  const lines = runs.reduce((sum, { outline }) => sum + (measure === "queue_delay" ? 1 : outline.flows.length), 0);
+  return 19.4 + 1.22 * Math.min(lines, MOST_LINES);
 }

@@ -1,4 +1,4 @@
-/** The expectations of a run, met or missed; empty without any. */
+/** The expectations of a run, the missed ones first; empty without any. */
 
 import { documentOf, type Run } from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";
@@ -8,10 +8,11 @@ import styles from "./RunPage.module.css";
 export function Expectations({ run }: { run: Run }) {
   const { expect = [] } = documentOf(run);
   if (expect.length === 0) return null;
+  const missedFirst = [...expect].sort((a, b) => Number(a.ok) - Number(b.ok));
   return (
     <Panel title="Expectations">
       <ul className={styles.checks}>
-        {expect.map((one) => (
+        {missedFirst.map((one) => (
           <li key={one.text}>
             <Badge tone={one.ok ? "good" : "warn"}>{one.ok ? "met" : "missed"}</Badge> {one.text}
           </li>

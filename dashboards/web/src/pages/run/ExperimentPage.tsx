@@ -54,7 +54,7 @@ export function ExperimentPage({ id }: { id: string }) {
   return (
     <div className={styles.page}>
       <ExperimentHead experiment={experiment.data} rows={rows} />
-      <Progress experiment={experiment.data} />
+      <Progress experiment={experiment.data} rows={rows} />
       <Notes notes={experiment.data.lint} />
       {runs.error && <ErrorNote error={runs.error} />}
       {rows.length > 1 && (
