@@ -42,7 +42,7 @@ from longhaul.api.http.responses import (
 )
 from longhaul.api.http.threads import looks_up, takes_long
 from longhaul.api.lab import Lab
-from longhaul.api.schemas.experiments import AskedFor, Experiment, ExperimentRow, Experiments, Progress, Result
+from longhaul.api.schemas.experiments import AskedFor, Experiment, ExperimentRow, Experiments, Note, Progress, Result
 from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.aggregate import Repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
@@ -51,6 +51,8 @@ from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.execution.evaluation import each_readable
 from longhaul.orchestrator.execution.formulas import measured_by
 from longhaul.orchestrator.live.export_run import with_grafana
+from longhaul.orchestrator.plan.lint import Note as PlannedNote
+from longhaul.orchestrator.plan.lint import one_line
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import Conflict, NotAllowed
 
@@ -294,7 +296,8 @@ def experiment_document(lab: Lab, row: Row) -> Experiment:
     return Experiment(
         **_row(row, others[row["id"]]).model_dump(),
         spec=row["spec"],
-        lint=row["lint"],
+        lint=[one if isinstance(one, str) else one_line(PlannedNote(**one)) for one in row["lint"]],
+        notes=[Note(text=one, points=[]) if isinstance(one, str) else Note(**one) for one in row["lint"]],
         asked=row["asked"],
         runs=[f"{ROOT}/runs/{key}" for key in lab.experiments.run_ids(row["id"])],
         links={name: f"{href}/{name}" for name in ("events", "summary", "junit", "report", "cancel")},

@@ -169,11 +169,21 @@ class ExperimentRow(Wire):
     progress: Progress
 
 
+class Note(Wire):
+    """A note on odd values of an experiment."""
+
+    text: str
+    points: list[dict[str, str]] = Field(description="The points of the sweep that it is about.")
+
+
 class Experiment(ExperimentRow):
     """An experiment that was submitted."""
 
     spec: Json
-    lint: list[str]
+    lint: list[str] = Field(description="Each note in one line.")
+    notes: list[Note] = Field(
+        [], description="The notes with their points, which are unknown if an earlier version kept them."
+    )
     asked: Json
     runs: list[str] = Field(description="Links, in the order of its points and repeats.")
     links: dict[str, str]

@@ -43,7 +43,7 @@ class Submission:
     priority: int
     aggregate: str
     spec: Mapping[str, Any]
-    lint: Sequence[str]
+    lint: Sequence[Mapping[str, Any]]
     asked: Mapping[str, Any]
     asked_sha256: str
     idempotency_key: str | None

@@ -27,6 +27,7 @@ from longhaul.orchestrator.execution.packets import check_programs
 from longhaul.orchestrator.execution.request import Request
 from longhaul.orchestrator.plan.captures import add_capture
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
+from longhaul.orchestrator.plan.lint import Note
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.preview.preview import Preview, preview
@@ -64,11 +65,11 @@ class Previewed:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A compiled experiment: as written, the notes of its plan, and its runs."""
+    """A compiled experiment: as written, the notes on its plan, and its runs."""
 
     experiment: Experiment
     spec: Mapping[str, Any]
-    lint: Sequence[str]
+    notes: Sequence[Note]
     wanted: Sequence[Wanted]
 
 
@@ -141,7 +142,7 @@ class Desk:
             wanted.append(Wanted(run_id(run, backend.identity(run)), run.as_json(), spec, _needs(run, backend)))
 
         plan = compile_plan(experiment, **compiling, take=pack)
-        return _Compiled(plan.experiment, spec, plan.lint, wanted)
+        return _Compiled(plan.experiment, spec, plan.notes, wanted)
 
     def _record(
         self,
@@ -167,7 +168,7 @@ class Desk:
                 priority=priority,
                 aggregate=experiment.aggregate,
                 spec=compiled.spec,
-                lint=compiled.lint,
+                lint=[asdict(note) for note in compiled.notes],
                 asked=asked,
                 asked_sha256=digest,
                 idempotency_key=idempotency_key,

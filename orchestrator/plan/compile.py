@@ -21,6 +21,7 @@ from longhaul.orchestrator.plan.expectations import resolve
 from longhaul.orchestrator.plan.guests.parts import in_parts
 from longhaul.orchestrator.plan.kernel_modules import knob_path, loaded_modules, program_modules, queue_modules
 from longhaul.orchestrator.plan.link_parameters import HEADER_BYTES, Path, resolve_path
+from longhaul.orchestrator.plan.lint import Note
 from longhaul.orchestrator.plan.meaning import Meaning, Phase
 from longhaul.orchestrator.plan.network import Network, build_network, device_changes
 from longhaul.orchestrator.plan.placed.recorded_table import memory_of
@@ -89,12 +90,17 @@ _SHARED = ("window_us", "sysctls", "neighbours", "routes", "modules", "flows", "
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs in order, each point's repeats together; `lint` has notes on odd values, `graph` is the first run's, with its numbers."""
+    """The runs in order, each point's repeats together; `notes` are about odd values, `graph` is the first run's, with its numbers."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
-    lint: tuple[str, ...]
+    notes: tuple[Note, ...]
     graph: Graph
+
+    @property
+    def lint(self) -> tuple[str, ...]:
+        """Each note in one line."""
+        return tuple(lint.one_line(note) for note in self.notes)
 
 
 def compile_plan(
@@ -122,7 +128,7 @@ def compile_plan(
         )
     runs: list[Run] = []
     drawn: Graph | None = None
-    notes: dict[str, list[str]] = {}
+    notes: dict[str, list[dict[str, str]]] = {}
     supplied: set[pathlib.Path] = set()
     cache = load_settings().cache
     # Several runs at once need no more guests than they are.
@@ -149,10 +155,10 @@ def compile_plan(
         supplied.update(place_of(entry.place, cache) for entry in entries_of(here.modules))
         drawn = drawn or path.states[0].drawn_on(placement.graph)
         for note in [*lint.notes(run, here), *(places.notes(run) if places else ())]:
-            notes.setdefault(note, []).append(named)
+            notes.setdefault(note, []).append(text)
     adopt(sorted(supplied), cache)
     assert drawn is not None, "a sweep has a point"
-    return Plan(experiment, tuple(runs), tuple(lint.with_points(note, places) for note, places in notes.items()), drawn)
+    return Plan(experiment, tuple(runs), tuple(Note(note, tuple(points)) for note, points in notes.items()), drawn)
 
 
 def _sharing(run: Run, before: Run) -> Run:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.qdiscs import CLSACT, DELAYS, DUALPI2, ECT1, marks
@@ -26,6 +27,14 @@ _MOST_IN_PHASE = 8
 # After so many losses a window no longer depends on where slow start left it.
 _SETTLING_LOSSES = 5
 _MAKE_ROOM = "a longer duration or a smaller size gives a completion time"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence, and the points that it is about: one without values if nothing is swept."""
+
+    text: str
+    points: tuple[Mapping[str, str], ...]
 
 
 def notes(run: Run, experiment: Experiment) -> Iterator[str]:
@@ -291,8 +300,10 @@ def _fragments(run: Run) -> Iterator[str]:
         yield f"flow {udp.name} sends datagrams for an MTU of {run.meaning.mtu}: IP fragments them while the schedule has it at {run.least_mtu}, and the headers add to its rate"
 
 
-def with_points(note: str, places: Sequence[str]) -> str:
+def one_line(note: Note) -> str:
     """A note with the points of a sweep that it is about."""
-    if not places[0]:
-        return note
-    return f"{note} (at {places[0]}{f' and {len(places) - 1} more points' if len(places) > 1 else ''})"
+    if not any(note.points):
+        return note.text
+    first = ", ".join(f"{path}={value}" for path, value in note.points[0].items())
+    more = len(note.points) - 1
+    return f"{note.text} (at {first}{f' and {more} more points' if more else ''})"

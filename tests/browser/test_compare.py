@@ -145,6 +145,45 @@ def test_cell_of_a_heat_map_links_to_its_runs(visitor: Visitor, pairs: dict[str,
     expect(values(page, "Congestion window")).to_contain_text("seed 1")
 
 
+def test_notes_follow_the_result_and_hatch_the_map(visitor: Visitor, service: Service) -> None:
+    page = visitor.page
+    noted = {
+        "experiment": "noted",
+        "path": {"bandwidth": "50 Mbit/s", "rtt": "20 ms"},
+        "flows": [{"name": "app", "cc": "cubic"}],
+        "duration": "20 s",
+        "warmup": "5 s",
+        "repeats": 2,
+        "sweep": {"path.rtt": ["20 ms", "40 ms", "60 ms"], "path.loss": ["0", "1e-4"]},
+    }
+    made = service.submit({"spec": noted})
+    visitor.logs_in("read", f"experiments/{made['id']}")
+    expect(page.get_by_text(re.compile(r"of 12 runs ended.*, about .* left"))).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("done")
+    expect(page.get_by_text(re.compile(r"about .* left"))).to_have_count(0)
+    # One line; a kind opens to its points.
+    fold = page.get_by_text("1 kind of notes, 2 points")
+    box = fold.bounding_box()
+    assert box is not None and box["height"] < 40
+    fold.click()
+    notes = page.get_by_role("list", name="Notes")
+    kind = notes.get_by_text(re.compile(r"^path\.loss 1e-4 limits .* \(2 points\)$"))
+    point = notes.get_by_text("rtt 60 ms, loss 1e-4", exact=True)
+    expect(point).to_be_hidden()
+    kind.click()
+    expect(point).to_be_visible()
+    visitor.pictures("experiment-notes")
+    page.get_by_role("link", name="Heat map").click()
+    cells = page.get_by_role("table", name=re.compile("goodput of app")).get_by_role("button")
+    expect(cells).to_have_count(6)
+    names = cells.evaluate_all("all => all.map((one) => [one.ariaLabel, getComputedStyle(one).backgroundImage])")
+    hatched = {name for name, picture in names if "gradient" in picture}
+    assert hatched == {name for name, _ in names if name.endswith(", with notes")}
+    assert len(hatched) == 2 and all(name.startswith("1e-4 ") for name in hatched), names
+    cells.filter(has_text="Mbit/s").last.click()
+    expect(page.get_by_role("list", name="Notes")).to_contain_text("path.loss 1e-4 limits")
+
+
 def test_unknown_run_shows_an_error_and_is_removed(visitor: Visitor, service: Service) -> None:
     page = visitor.page
     visitor.logs_in("read", f"compare?runs={'0' * 20}")

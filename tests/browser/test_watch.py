@@ -287,7 +287,11 @@ def test_key_explains_the_signs_in_sight_and_in_files(visitor: Visitor, ten: str
         page.keyboard.press("Escape")
         download.value.save_as(tmp_path / form)
     texts = [one.text for one in ElementTree.parse(tmp_path / "SVG").iter("{http://www.w3.org/2000/svg}text")]
-    assert {"packets dropped by the queue", "a scheduled change of the path", "left out of the measures (warmup)"} <= set(texts)
+    assert {
+        "packets dropped by the queue",
+        "a scheduled change of the path",
+        "left out of the measures (warmup)",
+    } <= set(texts)
     assert (tmp_path / "PNG").read_bytes().startswith(b"\x89PNG")
     # Neither the warmup nor the change is in this part.
     visitor.opens(f"runs/{ten}?at=2.5~3.5")

@@ -36,7 +36,7 @@ def document_with_sysctl(pipeline: Pipeline, name: str, value: str, **changes: A
     """The document of a run with another value of a sysctl on every host."""
     plan = compile_plan(experiment(**changes))
     (document,) = pipeline.execute(
-        Plan(plan.experiment, (with_sysctl(plan.runs[0], name, value),), plan.lint, plan.graph)
+        Plan(plan.experiment, (with_sysctl(plan.runs[0], name, value),), plan.notes, plan.graph)
     )
     return document
 

@@ -201,6 +201,17 @@ def test_oddities_are_noted(changes: dict[str, Any], note: str) -> None:
     assert any(note in line for line in plan.lint), plan.lint
 
 
+def test_a_note_has_the_points_that_it_is_about() -> None:
+    path = BASE["path"] | {"buffer": "100 BDP"}
+    sweep = {"path.bandwidth": ["10 Mbit/s", "20 Mbit/s"]}
+    plan = compile_plan(parse_experiment(BASE | {"path": path, "sweep": sweep, "repeats": 2}))
+    (note,) = [note for note in plan.notes if "BDP delay is mostly queue" in note.text]
+    assert note.points == ({"path.bandwidth": "10 Mbit/s"}, {"path.bandwidth": "20 Mbit/s"})
+    assert f"{note.text} (at path.bandwidth=10 Mbit/s and 1 more points)" in plan.lint
+    (alone,) = [note for note in compile_plan(parse_experiment(BASE | {"path": path})).notes if "mostly" in note.text]
+    assert alone.points == ({},)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -9,10 +9,14 @@ const MOST_OPEN = 3;
 export function Notes({ notes }: { notes: readonly string[] }) {
   if (notes.length === 0) return null;
   if (notes.length <= MOST_OPEN) return <List notes={notes} />;
-  const kinds = kindsOf(notes);
+  const kinds = kindsOf(notes, (note) => note);
   return (
     <div className={styles.folded}>
-      <List notes={kinds.map(({ first, more }) => (more > 0 ? `${first} (and ${count(more)} more like it)` : first))} />
+      <List
+        notes={kinds.map(([first, ...more]) =>
+          more.length > 0 ? `${first} (and ${count(more.length)} more like it)` : first,
+        )}
+      />
       {kinds.length < notes.length && (
         <details>
           <summary>

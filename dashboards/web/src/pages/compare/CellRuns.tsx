@@ -5,11 +5,18 @@ import { pointText } from "../../data/runDocument";
 import { linkTo } from "../../navigation/route";
 import { StatusBadge } from "../../parts/Badge";
 import { LinkButton } from "../../parts/Button";
+import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import type { Cell, RunValue } from "./heat";
 
-export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
+interface Props {
+  cell: Cell;
+  measure: string;
+  notes: readonly string[];
+}
+
+export function CellRuns({ cell, measure, notes }: Props) {
   const columns: Column<RunValue>[] = [
     {
       key: "run",
@@ -41,6 +48,7 @@ export function CellRuns({ cell, measure }: { cell: Cell; measure: string }) {
       title={`Runs of ${pointText(cell.runs[0]?.point ?? {})}`}
       actions={kept.length > 0 && <LinkButton href={linkTo(["compare"], `runs=${kept.join(",")}`)}>Overlay</LinkButton>}
     >
+      <Notes notes={notes} />
       <Table label="Runs of the cell" columns={columns} rows={cell.runs} rowKey={(row) => row.run} />
     </Panel>
   );

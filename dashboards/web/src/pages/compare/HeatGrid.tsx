@@ -2,7 +2,7 @@
 
 import { measureValue } from "../../data/measures";
 import styles from "./HeatGrid.module.css";
-import { colourAt, type Heat, shareOf, shortValue } from "./heat";
+import { colourAt, type Heat, notesOn, type PointNote, shareOf, shortValue } from "./heat";
 
 interface Props {
   heat: Heat;
@@ -12,12 +12,15 @@ interface Props {
   title: string;
   /** "column|row" */
   chosen: string;
+  /** Notes on the points of the sweep: their cells are hatched. */
+  notes: readonly PointNote[];
   onChoose: (key: string) => void;
 }
 
 const SCALE = Array.from({ length: 24 }, (_, at) => at / 23);
 
-export function HeatGrid({ heat, x, y, measure, title, chosen, onChoose }: Props) {
+export function HeatGrid({ heat, x, y, measure, title, chosen, notes, onChoose }: Props) {
+  const noted = heat.cells.map((row) => row.map((cell) => notesOn(cell, notes)));
   return (
     <div className={styles.frame}>
       <table className={styles.heat} aria-label={`${title} by ${x}${y && ` and ${y}`}`}>
@@ -44,16 +47,18 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, onChoose }: Props
                 const cell = heat.cells[down]?.[across];
                 const value = cell?.value ?? null;
                 const key = `${column}|${row}`;
+                const about = noted[down]?.[across] ?? [];
                 const colour = value === null ? null : colourAt(shareOf(heat, value));
                 return (
                   <td key={column}>
                     <button
                       type="button"
-                      className={styles.cell}
+                      className={about.length > 0 ? `${styles.cell} ${styles.noted}` : styles.cell}
+                      title={about.join("\n")}
                       aria-pressed={key === chosen}
                       disabled={(cell?.runs.length ?? 0) === 0}
-                      aria-label={`${shortValue(row)} ${shortValue(column)}: ${measureValue(measure, value)}`}
-                      style={colour === null ? {} : { background: colour.ground, color: colour.text }}
+                      aria-label={`${shortValue(row)} ${shortValue(column)}: ${measureValue(measure, value)}${about.length > 0 ? ", with notes" : ""}`}
+                      style={colour === null ? {} : { backgroundColor: colour.ground, color: colour.text }}
                       onClick={() => onChoose(key)}
                     >
                       {value === null ? "–" : measureValue(measure, value)}
@@ -73,6 +78,12 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, onChoose }: Props
           ))}
         </span>
         <span>{measureValue(measure, heat.greatest)}</span>
+        {noted.flat().some((about) => about.length > 0) && (
+          <>
+            <span className={`${styles.swatch} ${styles.noted}`} aria-hidden="true" />
+            <span>with notes: press a cell to read them</span>
+          </>
+        )}
       </p>
     </div>
   );

@@ -1,15 +1,9 @@
 /** Saves a heat map as SVG or PNG, or its numbers as CSV. */
 
 import { Button } from "../../parts/Button";
-import type { Heat } from "./heat";
-import { type Form, saveMap } from "./mapFile";
+import { type Form, type MapOptions, saveMap } from "./mapFile";
 
-interface Props {
-  heat: Heat;
-  x: string;
-  y: string;
-  measure: string;
-  title: string;
+interface Props extends MapOptions {
   file: string;
 }
 

@@ -12,7 +12,7 @@ import { Waiting } from "../../parts/Waiting";
 import { CellRuns } from "./CellRuns";
 import styles from "./Compare.module.css";
 import { HeatGrid } from "./HeatGrid";
-import { heatOf, type RunValue } from "./heat";
+import { heatOf, notesOn, type RunValue } from "./heat";
 import { MapFiles } from "./MapFiles";
 
 const VIEW = { x: text(), y: text(), of: text(), cell: text() };
@@ -70,6 +70,7 @@ export function SweepMap({ experiment }: { experiment: string }) {
             y={y}
             measure={now.measure}
             title={title}
+            notes={about.data.notes}
             file={`${about.data.name}-${now.measure}`}
           />
           <LinkButton href={linkTo(["experiments", experiment])}>Experiment</LinkButton>
@@ -106,11 +107,12 @@ export function SweepMap({ experiment }: { experiment: string }) {
         measure={now.measure}
         title={title}
         chosen={view.cell}
+        notes={about.data.notes}
         onChoose={(key) => setView({ cell: key === view.cell ? "" : key })}
       />
       {cell !== undefined && view.cell !== "" && (
         <div className={styles.below}>
-          <CellRuns cell={cell} measure={now.measure} />
+          <CellRuns cell={cell} measure={now.measure} notes={notesOn(cell, about.data.notes)} />
         </div>
       )}
     </Panel>

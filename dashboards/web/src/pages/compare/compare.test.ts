@@ -47,9 +47,14 @@ test("the files of a heat map contain every run and every cell", () => {
     y: "flows.a.cc",
     measure: "jain",
     title: "t",
+    notes: [],
   };
   expect(mapCsv(map).trim().split("\n")).toHaveLength(6);
   expect(mapSvg(map).match(/<rect /g)).toHaveLength(5);
+  // One cell is hatched, and the key explains it.
+  const notes = [{ text: "odd", points: [{ "flows.b.cc": "x", "flows.a.cc": "y" }] }];
+  expect(mapSvg({ ...map, notes }).match(/url\(#noted\)/g)).toHaveLength(2);
+  expect(mapSvg({ ...map, notes })).toContain("with notes");
 });
 
 test("a swept flow is named by its congestion control", () => {

@@ -23,6 +23,20 @@ export interface Heat {
   greatest: number;
 }
 
+/** What notes are about: a sentence, and points of the sweep. */
+export interface PointNote {
+  text: string;
+  points: readonly Readonly<Record<string, string>>[];
+}
+
+/** The notes on the points of a cell, each once. */
+export function notesOn({ runs }: Cell, notes: readonly PointNote[]): string[] {
+  const points = new Set(runs.map(({ point }) => keyOf(point)));
+  return notes.filter((note) => note.points.some((point) => points.has(keyOf(point)))).map(({ text }) => text);
+}
+
+const keyOf = (point: Readonly<Record<string, string>>): string => JSON.stringify(Object.entries(point).sort());
+
 /** Columns and rows in the order of the sweep; `y` may be empty. Cells are means over the other swept fields. */
 export function heatOf(values: readonly RunValue[], x: string, y: string): Heat {
   const columns = [...new Set(values.map(({ point }) => point[x] ?? ""))];

@@ -11,12 +11,12 @@ import { text, useViewState } from "../../navigation/viewState";
 import { StatusBadge, signOf } from "../../parts/Badge";
 import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { ago, count, moment } from "../../units";
 import { CancelButton } from "./Cancel";
 import { Expectations } from "./Expectations";
+import { ExperimentNotes } from "./ExperimentNotes";
 import { ExperimentRuns } from "./ExperimentRuns";
 import { ExperimentSummary } from "./ExperimentSummary";
 import { isId, isMissing, Missing } from "./Missing";
@@ -55,7 +55,7 @@ export function ExperimentPage({ id }: { id: string }) {
     <div className={styles.page}>
       <ExperimentHead experiment={experiment.data} rows={rows} />
       <Progress experiment={experiment.data} rows={rows} />
-      <Notes notes={experiment.data.lint} />
+      <ExperimentNotes notes={experiment.data.notes} />
       {runs.error && <ErrorNote error={runs.error} />}
       {rows.length > 1 && (
         <Panel title={`${count(experiment.data.progress.total)} runs`}>
