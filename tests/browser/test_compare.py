@@ -120,7 +120,11 @@ def test_comparison_names_different_inputs(visitor: Visitor, pairs: dict[str, An
     assert service.wait(far["id"])["status"] == "done"
     run, other = (one["runs"][0].rpartition("/")[2] for one in (pairs, far))
     visitor.logs_in("read", f"compare?show=differences&runs={run},{other}")
-    expect(page.get_by_role("note")).to_contain_text("The inputs of these runs differ in: rtt (40 ms and 80 ms)")
+    banner = page.get_by_role("note")
+    expect(banner).to_contain_text("The inputs of these runs differ in: rtt (40 ms and 80 ms)")
+    page.get_by_text("Overlay", exact=True).click()
+    expect(values(page, "RTT")).to_be_visible()
+    expect(banner).to_contain_text("The inputs of these runs differ in: rtt (40 ms and 80 ms)")
 
 
 def test_cell_of_a_heat_map_links_to_its_runs(visitor: Visitor, pairs: dict[str, Any]) -> None:

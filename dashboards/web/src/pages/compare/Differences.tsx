@@ -11,8 +11,10 @@ import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { ago, digits } from "../../units";
 import styles from "./Compare.module.css";
+import type { Differing } from "./conditions";
 import { FirstRecord } from "./FirstRecord";
 import { Forest } from "./Forest";
+import { InputDifferences } from "./InputDifferences";
 import type { Compared } from "./useCompared";
 
 const EFFECTS = ["0.5 %", "1 %", "2 %", "5 %", "10 %"] as const;
@@ -132,7 +134,7 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
         <Waiting label="Comparing" height="20rem" />
       ) : (
         <>
-          <InputDifferences differs={(found.data.differs ?? []) as Differs[]} />
+          <InputDifferences differing={differingOf(found.data)} />
           <p className={styles.verdict}>{String(found.data.verdict)}</p>
           {a.length === RUN_ID && b.length === RUN_ID && !found.data.identical && (
             <FirstRecord key={a + b} a={a} b={b} />
@@ -175,28 +177,13 @@ function Side({
   );
 }
 
-interface Differs {
-  field: string;
-  a: string;
-  b: string;
-}
-
-/** Differences in the inputs of the runs: the measures may differ because of them. */
-function InputDifferences({ differs }: { differs: readonly Differs[] }) {
-  if (differs.length === 0) return null;
-  return (
-    <p role="note" className={styles.differing}>
-      <strong>The inputs of these runs differ in:</strong>{" "}
-      {differs.map(({ field, a, b }, at) => (
-        <span key={`${field} ${a} ${b}`}>
-          {at > 0 && ", "}
-          {field.replace(/^(flows|path)\./, "")}
-          {(a || b) && ` (${a} and ${b})`}
-        </span>
-      ))}
-      .
-    </p>
-  );
+/** The fields in which the service found the plans to differ; some have no values. */
+function differingOf(comparison: Readonly<Record<string, unknown>>): Differing[] {
+  const differs = (comparison.differs ?? []) as { field: string; a: string; b: string }[];
+  return differs.map(({ field, a, b }) => ({
+    field: field.replace(/^(flows|path)\./, ""),
+    values: a || b ? [a, b] : [],
+  }));
 }
 
 function verdictText({ verdict, seeds }: Row): string {

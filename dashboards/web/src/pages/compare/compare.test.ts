@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { firstOf, measureText, measureValue } from "../../data/measures";
+import type { Outline } from "../../data/runDocument";
+import { differingIn } from "./conditions";
 import { drawnOf, MOST_RUNS } from "./drawn";
 import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
 import { mapCsv, mapSvg } from "./mapFile";
@@ -97,6 +99,29 @@ test("many runs are drawn page by page, and the last page after some were remove
   expect(drawnOf(runs, 2 * MOST_RUNS).ids).toEqual(runs.slice(-1));
   expect(drawnOf(runs.slice(1), 2 * MOST_RUNS).first).toBe(MOST_RUNS);
   expect(drawnOf([], 5)).toEqual({ first: 0, ids: [] });
+});
+
+test("runs differ in their conditions, not in their seeds", () => {
+  const outline = (rtt_ms: number) =>
+    ({
+      duration_s: 10,
+      rtt_ms,
+      buffer_packets: 100,
+      flows: [{ name: "app", cc: "cubic", kind: "tcp" }],
+      links: [{ rate_bps: 1e7, queue: "fifo" }],
+    }) as unknown as Outline;
+  const of = (rtt_ms: number, point: Record<string, string> = {}) => ({
+    run: { backend: "sandbox" as const, kernel: "6.12", topology: "dumbbell", point },
+    outline: outline(rtt_ms),
+  });
+  expect(differingIn([of(40), of(40)])).toEqual([]);
+  expect(
+    differingIn([of(40, { "path.rtt": "40 ms" }), of(80, { "path.rtt": "80 ms", "path.loss": "1e-4" }), of(40)]),
+  ).toEqual([
+    { field: "rtt", values: ["40 ms", "80 ms"] },
+    { field: "loss", values: ["not swept", "1e-4"] },
+  ]);
+  expect(differingIn([])).toEqual([]);
 });
 
 test("a heat map begins with shares of competing flows, or with goodput of a single flow", () => {

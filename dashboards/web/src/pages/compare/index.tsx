@@ -4,10 +4,12 @@ import { list, oneOf, place, text, useViewState } from "../../navigation/viewSta
 import { Segments } from "../../parts/Segments";
 import { Chooser } from "./Chooser";
 import styles from "./Compare.module.css";
+import { differingIn } from "./conditions";
 import { Differences } from "./Differences";
 import { Distributions } from "./Distributions";
 import { drawnOf } from "./drawn";
 import { Fairness } from "./Fairness";
+import { InputDifferences } from "./InputDifferences";
 import { Multiples } from "./Multiples";
 import { Nothing } from "./Nothing";
 import { Overlay } from "./Overlay";
@@ -56,6 +58,7 @@ export default function Compare() {
       {(needsRuns || view.experiment === "") && (
         <Chooser runs={view.runs} drawn={drawn} experiment={view.experiment} compared={compared} onView={setView} />
       )}
+      {needsRuns && view.show !== "differences" && <InputDifferences differing={differingIn(compared.runs)} />}
       {needsRuns && view.runs.length === 0 ? (
         <Nothing />
       ) : needsRuns && compared.runs.length === 0 && compared.failed.length > 0 ? (
