@@ -48,7 +48,7 @@ FIFTY: dict[str, Any] = {
     "flows": [{"name": "f", "cc": "cubic", "count": 50}],
     "duration": "600 s",
 }
-LEGEND = 'figure[aria-label="Congestion window"] output'
+LEGEND = 'figure[aria-label="Congestion window"] table'
 
 
 def go(page: Page, service: Service, run: str) -> None:
@@ -57,7 +57,7 @@ def go(page: Page, service: Service, run: str) -> None:
 
 def drawn(page: Page) -> None:
     """Wait until the charts show values and the browser has painted them."""
-    page.wait_for_selector(f"{LEGEND} span")
+    page.wait_for_selector(f"{LEGEND} td span:not(:empty)")
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

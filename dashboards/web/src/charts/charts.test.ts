@@ -117,6 +117,7 @@ test("values and ticks are in the field's units", () => {
   expect(QUANTITIES.goodput.say(93_250_000)).toBe("93.25 Mbit/s");
   expect(QUANTITIES.cwnd.say(1234)).toBe("1234 packets");
   expect(QUANTITIES.rtt.say(null)).toBe("–");
+  expect([QUANTITIES.queue.say(1), QUANTITIES.queue.ticks([0, 1]).at(-1)]).toEqual(["1 packet", "1 packet"]);
   expect(QUANTITIES.goodput.ticks([0, 5e7, 1e8])).toEqual(["0", "50 Mbit/s", "100 Mbit/s"]);
   expect(QUANTITIES.cwnd.ticks([0, 10_000, 20_000])).toEqual(["0", "10k", "20k packets"]);
   expect(SECONDS.ticks([1.5, 1.75, 2])).toEqual(["1.50 s", "1.75 s", "2.00 s"]);
@@ -165,8 +166,12 @@ test("the key has only the signs in sight", () => {
   };
   expect(signsIn(drawn, [0, 10])).toEqual(["threshold", "flow", "drop", "excluded"]);
   expect(signsIn(drawn, [1.5, 3.5])).toEqual(["threshold", "flow"]);
-  expect(signsIn(drawn, [7.5, 10])).toEqual(["threshold"]);
+  expect(signsIn(drawn, [7.5, 10])).toEqual([]);
   expect(signsIn({ ...drawn, lines: [] }, [8, 10])).toEqual([]);
+  // A reference far above all values is not drawn, so it is not explained.
+  const bdp = (v: number) => line("BDP", samples([0, 9], [v, v]), { reference: true, sign: "bdp" });
+  expect(signsIn({ ...drawn, lines: [...drawn.lines, bdp(2)] }, [8, 10])).toEqual(["bdp"]);
+  expect(signsIn({ ...drawn, lines: [...drawn.lines, bdp(900)] }, [8, 10])).toEqual([]);
 });
 
 test("the legend has the last value, the mean by time and the maximum of the window", () => {

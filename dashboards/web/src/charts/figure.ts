@@ -5,7 +5,7 @@ import type { Mark } from "./line";
 import type { Quantity } from "./quantities";
 import { type Referring, rangeOf } from "./range";
 import { extentOf, NOTHING, type Samples, type Window, within } from "./samples";
-import { SIGNS, type SignKind, sampleOf } from "./signs";
+import { isInSight, SIGNS, type SignKind, sampleOf } from "./signs";
 
 export interface FigureLine extends Referring {
   name: string;
@@ -61,10 +61,12 @@ export function figure(options: FigureOptions): string {
   const { title, x, y, window, log, clip, shaded = [], lines } = options;
   const cut = lines.map((line) => within(line.samples, window));
   const [least, greatest] = extentOf(cut) ?? [0, 1];
-  const range: Window = log
-    ? [Math.log10(Math.max(least, greatest / 1e6, 1e-3)), Math.log10(Math.max(greatest * 1.1, 1e-2))]
+  const shown: Window = log
+    ? [Math.max(least, greatest / 1e6, 1e-3), Math.max(greatest * 1.1, 1e-2)]
     : rangeOf(cut, lines, { log, clip }).window;
-  const entries = entriesOf(options);
+  const range: Window = log ? [Math.log10(shown[0]), Math.log10(shown[1])] : shown;
+  const seen = lines.filter((line, at) => !line.reference || isInSight(cut[at] ?? NOTHING, shown));
+  const entries = entriesOf({ ...options, lines: seen });
   const legend = Math.ceil(entries.length / LEGEND_COLUMNS) * LEGEND_LINE;
   const [right, foot] = [WIDTH - BOX.right, HEIGHT - BOX.bottom];
   const atX = (value: number): number =>

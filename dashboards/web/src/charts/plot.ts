@@ -33,7 +33,7 @@ export interface PlotOptions {
 const FONT_PX = 11;
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
 /** The letters that fit beside the axis. */
-const MOST_LETTERS = 10;
+const MOST_LETTERS = 11;
 const FONT = `${FONT_PX}px ${FAMILY}`;
 
 export class Plot {

@@ -28,6 +28,7 @@ const COUNT: readonly Scale[] = [
 ];
 
 function quantity(name: string, unit: string, scales: readonly Scale[], suffix = ""): Quantity {
+  const noun = (value: number): string => (value === 1 ? suffix.replace(/s$/, "") : suffix);
   const scaleOf = (size: number): Scale => scales.find(([factor]) => size >= factor) ?? scales.at(-1) ?? [1, ""];
   return {
     name,
@@ -35,7 +36,7 @@ function quantity(name: string, unit: string, scales: readonly Scale[], suffix =
     say: (value) => {
       if (value === null || !Number.isFinite(value)) return NONE;
       const [factor, own] = suffix ? ([1, ""] as const) : scaleOf(Math.abs(value));
-      return `${digits(value / factor)} ${own}${suffix}`.trim();
+      return `${digits(value / factor)} ${own}${noun(value)}`.trim();
     },
     ticks: (values) => {
       const [factor, own] = scaleOf(Math.max(...values.map(Math.abs), 0));
@@ -43,7 +44,7 @@ function quantity(name: string, unit: string, scales: readonly Scale[], suffix =
       return values.map((value, at) => {
         const text = value === 0 ? "0" : `${digits(value / factor)}${own.length > 1 ? " " : ""}${own}`;
         // One unit says it for all ticks.
-        return suffix && at === last ? `${text} ${suffix}` : text;
+        return suffix && at === last ? `${text} ${noun(value)}` : text;
       });
     },
   };

@@ -1,6 +1,7 @@
 /** The signs in charts besides the lines of flows: their meaning and a sample of each, for the key on the page and in files. */
 import type { Line, Mark } from "./line";
-import { placeOf, type Window, within } from "./samples";
+import { rangeOf } from "./range";
+import { NOTHING, placeOf, type Samples, type Window, within } from "./samples";
 
 /** A path in a box of 20 by 12. */
 export interface Sample {
@@ -47,19 +48,35 @@ export interface Drawn {
   shaded: readonly Window[];
   /** The sign of shaded times. */
   shade?: SignKind | undefined;
+  log?: boolean;
+  /** The text that explains values above the chart, if they are cut off. */
+  clip?: string | undefined;
 }
 
 /** The signs that a chart shows in a window, in the order of the table above. */
-export function signsIn({ lines, marks, rug, shaded, shade = "excluded" }: Drawn, window: Window): SignKind[] {
+export function signsIn(
+  { lines, marks, rug, shaded, shade = "excluded", log = false, clip }: Drawn,
+  window: Window,
+): SignKind[] {
   const [from, to] = window;
   const found = new Set<SignKind>();
-  for (const { sign, samples } of lines) {
-    if (sign !== undefined && !found.has(sign) && within(samples(window), window).t.length > 0) found.add(sign);
-  }
+  const cut = lines.map(({ samples }) => within(samples(window), window));
+  const range = rangeOf(cut, lines, { log, clip: clip !== undefined });
+  lines.forEach(({ sign }, at) => {
+    const { t, v } = cut[at] ?? NOTHING;
+    // A line that has ended left of the window is still the neighbour of its edge.
+    const isDrawn = t.length > 1 || (t[0] ?? Number.NaN) >= from;
+    if (sign !== undefined && isDrawn && isInSight({ t, v }, range.window)) found.add(sign);
+  });
   for (const { sign, t } of marks) if (t >= from && t <= to) found.add(sign);
   if ((rug?.(window).length ?? 0) > 0) found.add("drop");
   if (shaded.some(([begin, end]) => begin < to && end > from)) found.add(shade);
   return (Object.keys(SIGNS) as SignKind[]).filter((sign) => found.has(sign));
+}
+
+/** Whether a line has a value in the range of the y axis: a reference far above all values is not shown. */
+export function isInSight({ v }: Samples, [least, greatest]: Window): boolean {
+  return v.some((value) => value >= least && value <= greatest);
 }
 
 /** The times at which a count rises, in a window. */

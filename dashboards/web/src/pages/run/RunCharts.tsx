@@ -46,8 +46,10 @@ export function RunCharts({ run, outline, source, span }: Props) {
       marks,
       shaded,
       shade,
+      log: view.log && panel.log,
+      ...(panel.clip ? { clip: panel.clip } : {}),
     }));
-  }, [outline, source, shown, theme, view.dashes]);
+  }, [outline, source, shown, theme, view.dashes, view.log]);
   useShortcut("+", "Zoom in", () => span.scale(0.5));
   useShortcut("-", "Zoom out", () => span.scale(2));
   useShortcut("ArrowLeft", "Earlier", () => span.move(-0.25));
@@ -67,10 +69,8 @@ export function RunCharts({ run, outline, source, span }: Props) {
             file={`${run}-${panel.measure}`}
             y={QUANTITIES[panel.measure]}
             span={span}
-            log={view.log && panel.log}
             onMore={source.onMore}
             {...drawn}
-            {...(panel.clip ? { clip: panel.clip } : {})}
           />
         ))}
       </div>
