@@ -32,8 +32,9 @@ export interface PlotOptions {
 
 const FONT_PX = 11;
 const FAMILY = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
-/** The letters that fit beside the axis. */
-const MOST_LETTERS = 11;
+/** The space beside the y axis, and the part of it between a text and the axis. */
+const AXIS_PX = 68;
+const GAP_PX = 6;
 const FONT = `${FONT_PX}px ${FAMILY}`;
 
 export class Plot {
@@ -131,12 +132,12 @@ export class Plot {
         {
           ...axis,
           space: 34,
-          size: 68,
-          gap: 6,
-          values: (_u, values) =>
+          size: AXIS_PX,
+          gap: GAP_PX,
+          values: (u, values) =>
             y
               .ticks(values.map((value) => value ?? Number.NaN))
-              .map((text, at) => (values[at] === null ? "" : fitted(text))),
+              .map((text, at) => (values[at] === null ? "" : fitted(u.ctx, text))),
         },
       ],
       series: [
@@ -248,6 +249,10 @@ export class Plot {
 }
 
 /** A text beside the axis: a unit that does not fit goes below its number. */
-function fitted(text: string): string {
-  return text.length > MOST_LETTERS ? text.replace(" ", "\n") : text;
+function fitted(ctx: CanvasRenderingContext2D, text: string): string {
+  ctx.save();
+  ctx.font = FONT;
+  const { width } = ctx.measureText(text);
+  ctx.restore();
+  return width > AXIS_PX - GAP_PX ? text.replace(" ", "\n") : text;
 }

@@ -49,7 +49,7 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
           <dd>{speed === null ? "–" : `${digits(speed, 2)} × real time`}</dd>
         </div>
         <div>
-          <dt>remaining</dt>
+          <dt>estimate</dt>
           <dd>{leftS === null ? "–" : leftText(leftS)}</dd>
         </div>
         <div>
