@@ -3,7 +3,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../parts/Button";
-import { type Column, Table } from "../parts/Table";
+import { type Column, type Sort, sortedRows, Table } from "../parts/Table";
 import { count } from "../units";
 import styles from "./Legend.module.css";
 import { type Line, valued } from "./line";
@@ -34,6 +34,7 @@ export function Legend({ title, x, y, span, lines, onMore }: Props) {
   const named = useMemo(() => valued(lines), [lines]);
   const rows = useRows(named, span, onMore);
   const [all, setAll] = useState(false);
+  const [sort, setSort] = useState<Sort>("");
   const isTime = x === SECONDS;
   const now = isTime ? "Last" : y.name;
   const cells = useRef(new Map<string, HTMLSpanElement>());
@@ -58,7 +59,7 @@ export function Legend({ title, x, y, span, lines, onMore }: Props) {
     return () => {
       for (const one of unsubscribe) one?.();
     };
-  }, [named, rows, all, span, x, y, isTime, now, onMore]);
+  }, [named, rows, all, sort, span, x, y, isTime, now, onMore]);
   const columns = useMemo((): Column<Row>[] => {
     const number = (key: "mean" | "greatest" | "rise", name: string): Column<Row> => ({
       key,
@@ -93,10 +94,20 @@ export function Legend({ title, x, y, span, lines, onMore }: Props) {
     ];
   }, [x, y, span, isTime, now]);
   if (named.length === 0) return null;
-  const shown = all ? rows : rows.slice(0, MOST_LINES);
+  // Of many lines, the first ones in this order.
+  const ordered = sortedRows(rows, columns, sort);
+  const shown = all ? ordered : ordered.slice(0, MOST_LINES);
   return (
     <div className={styles.legend}>
-      <Table label={`Values of ${title}`} columns={columns} rows={shown} rowKey={({ line }) => line.key} dense />
+      <Table
+        label={`Values of ${title}`}
+        columns={columns}
+        rows={shown}
+        rowKey={({ line }) => line.key}
+        sort={sort}
+        onSort={setSort}
+        dense
+      />
       {rows.length > MOST_LINES && (
         <Button kind="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? `Show ${MOST_LINES}` : `Show all ${count(rows.length)}`}

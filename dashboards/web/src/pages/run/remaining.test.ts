@@ -11,7 +11,7 @@ test("a run has no estimate at first, then one from its recent speed, with the t
   expect(pace.leftS(5, 100, 5)).toBeCloseTo(45 + 0.3 + 0.12 * 50);
   for (let at = 5.25; at <= 30; at += 0.25) pace.note(at, 10 + (at - 5));
   expect(pace.leftS(30, 100, 30)).toBeCloseTo(65 + 0.3 + 0.12 * 95);
-  // Between two samples it goes on, and after the last one too.
+  // The time passes between two samples, and after the last one too.
   expect(pace.leftS(31, 100, 31)).toBeCloseTo(64 + 0.3 + 0.12 * 95);
   for (let at = 30.25; at <= 95; at += 0.25) pace.note(at, 10 + (at - 5));
   pace.note(96, 100);
