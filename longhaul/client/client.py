@@ -41,6 +41,7 @@ from longhaul.api.schemas.experiments import (
 )
 from longhaul.api.schemas.predictions import Prediction as PredictionAnswer
 from longhaul.api.schemas.run_groups import RunGroup, RunGroups
+from longhaul.api.schemas.shares import ShownShareLink
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.recordings import Recordings
@@ -197,6 +198,10 @@ class Client(UserCode, Recordings):
             number += len(groups.items)
             if not groups.items or number >= groups.total:
                 return
+
+    def share(self, *runs: str, experiment: str | None = None, days: int = 30) -> ShownShareLink:
+        """A link that shows runs or an experiment without an account; its `id` ends it by DELETE /shares/{id}."""
+        return self._post(ShownShareLink, "/shares", json={"runs": runs, "experiment_id": experiment, "days": days})
 
     def act_on_runs(self, action: Literal["delete", "pin", "unpin"], **filters: Any) -> BulkResult:
         """Delete, pin or unpin all runs that match; refused ones stay as they are, with the reasons. Filters are those of `runs`.

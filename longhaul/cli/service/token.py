@@ -16,6 +16,8 @@ from longhaul.cli.terminal.options import JsonOption, read_seconds
 if TYPE_CHECKING:
     from longhaul.orchestrator.database.access.tokens import Access
 
+EXPERIMENT_DIGITS = 16
+
 app = group_app("Tokens of the service: who may do what.")
 
 
@@ -54,6 +56,35 @@ def add_token(options: AddOptions) -> None:
     if settings.url and not options.as_json:
         # Not on stdout, which scripts read.
         print(f"log in to the web page: {settings.login_link(token)}", file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class ShareOptions:
+    """The options of `longhaul token share`."""
+
+    results: Annotated[list[str], typer.Argument(metavar="ID...", help="Runs, or one experiment, by their whole ids.")]
+    expires: Annotated[str, typer.Option(metavar="TIME", help="When the link expires, as in 90d or 12h.")] = "30d"
+    as_json: JsonOption = False
+
+
+@command(app, "share")
+def share(options: ShareOptions) -> None:
+    """Make a link that shows a run, a comparison of runs or an experiment without an account; `longhaul token revoke ID` ends it."""
+    from longhaul.orchestrator.database.access.shares import Shares
+    from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.settings import load_settings
+
+    settings = load_settings()
+    experiments = [one for one in options.results if len(one) == EXPERIMENT_DIGITS]
+    token, row = Shares(Store(settings).database).add(
+        "operator",
+        read_seconds(options.expires),
+        runs=[one for one in options.results if one not in experiments],
+        experiment_id=experiments[0] if experiments else None,
+    )
+    link = settings.login_link(token, row.view)
+    document = {"id": row.id, "view": row.view, "expires_s": row.expires_s, "token": token, "link": link}
+    print(json.dumps(document) if options.as_json else link)
 
 
 @dataclass(frozen=True)

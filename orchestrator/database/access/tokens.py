@@ -88,8 +88,9 @@ class Access:
     def revoke(self, name: str) -> Row:
         """End a token by its name or id, and every session that was opened with it."""
         with self._database.write() as connection:
-            named = (TOKENS.c.name == name) | (TOKENS.c.id == name)
-            live = TOKENS.c.revoked_at.is_(None) & (TOKENS.c.scope != SHARED) & named
+            # Links are no users, and have an id alone.
+            named = ((TOKENS.c.name == name) & (TOKENS.c.scope != SHARED)) | (TOKENS.c.id == name)
+            live = TOKENS.c.revoked_at.is_(None) & named
             row = connection.execute(select(TOKENS).where(live)).first()
             if row is None:
                 raise NotFound(

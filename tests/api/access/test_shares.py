@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -9,10 +10,13 @@ import httpx
 import pytest
 from sqlalchemy import update
 
+from longhaul.client import Client
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.tables import TOKENS
+from tests.support.command import longhaul
 from tests.support.operations import ids_of, operations
 from tests.support.service import ROOT, Service
+from tests.support.waiting import wait_for
 
 OTHER = {"shipped": "quick", "seed": 5150, "set": ["duration=2 s"]}
 
@@ -163,3 +167,19 @@ def test_what_cannot_be_shared_is_refused(service: Service, what: dict[str, Any]
     assert answer.status_code == status and part in answer.text, answer.text
     with service.client("read") as reader:
         assert reader.post(f"{ROOT}/shares", json=what).status_code == 403
+
+
+def test_the_client_and_the_command_line_share_too(service: Service) -> None:
+    with Client(service.url, service.tokens["run"]) as client:
+        share = client.share(service.run, days=1)
+    assert share.runs == [service.run] and share.link.endswith(share.token)
+    done = longhaul("token", "share", service.experiment, "--expires", "2h", "--json", home=service.home)
+    made = json.loads(done.stdout)
+    with _visitor(service, made) as visitor:
+        assert visitor.get(f"{ROOT}/experiments/{service.experiment}").status_code == 200
+        assert visitor.get(f"{ROOT}/runs/{service.run}").status_code == 200
+        assert longhaul("token", "revoke", made["id"], home=service.home).returncode == 0
+        # Another process has revoked it.
+        wait_for(lambda: visitor.get(f"{ROOT}/runs/{service.run}").status_code == 401)
+    refused = longhaul("token", "share", "5d41402abc4b2a769e07", home=service.home)
+    assert refused.returncode == 2 and "no run with this id" in refused.stderr

@@ -11,7 +11,7 @@ import { ErrorNote } from "../parts/ErrorNote";
 import { Field } from "../parts/Field";
 import styles from "./Sharing.module.css";
 
-type What = Pick<Schemas["NewShare"], "runs" | "experiment_id">;
+type What = Partial<Pick<Schemas["NewShare"], "runs" | "experiment_id">>;
 
 interface Props {
   /** The runs, or the experiment. */
@@ -39,7 +39,7 @@ function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
   const client = useQueryClient();
   const [days, setDays] = useState(30);
   const make = useMutation({
-    mutationFn: () => answered(api.POST("/api/v1/shares", { body: { ...what, days } })),
+    mutationFn: () => answered(api.POST("/api/v1/shares", { body: { runs: [], ...what, days } })),
     onSuccess: () => void client.invalidateQueries({ queryKey: ["shares"] }),
   });
   const link = make.data && linkOf(make.data);

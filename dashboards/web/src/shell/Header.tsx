@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { connection } from "../api/connection";
 import { logOut } from "../api/entrance";
-import { useSession } from "../api/session";
+import { useMay, useSession } from "../api/session";
 import { outdated } from "../api/upgrade";
 import { linkTo, useRoute } from "../navigation/route";
 import { useShortcut } from "../navigation/shortcuts";
@@ -19,17 +19,23 @@ import { ShortcutSheet } from "./ShortcutSheet";
 export function Header() {
   const [word] = useRoute().path;
   const [sheet, setSheet] = useState(false);
+  const mayRead = useMay("read");
   useShortcut("?", "Show keyboard shortcuts", () => setSheet(true), { group: "Everywhere" });
   return (
     <header className={styles.header}>
       <button type="button" className={styles.skip} onClick={() => document.getElementById("page")?.focus()}>
         Skip to content
       </button>
-      <a className={styles.home} href={linkTo([])} aria-current={word === undefined ? "page" : undefined}>
+      <a
+        className={styles.home}
+        href={mayRead ? linkTo([]) : undefined}
+        aria-current={word === undefined ? "page" : undefined}
+      >
         <Mark />
         Longhaul
       </a>
-      <nav aria-label="Pages" className={styles.pages}>
+      {!mayRead && <p className={styles.shared}>A shared result, read only</p>}
+      <nav aria-label="Pages" className={styles.pages} hidden={!mayRead}>
         {PAGES.map((page) => (
           <a
             key={page.word}
@@ -70,7 +76,7 @@ function Connection() {
 function User({ onKeys }: { onKeys: () => void }) {
   const session = useSession();
   const [error, setError] = useState<unknown>(null);
-  if (session.kind !== "in" && session.kind !== "ended") return null;
+  if ((session.kind !== "in" && session.kind !== "ended") || session.scope === "shared") return null;
   return (
     <Menu label={`${session.name}, scope ${session.scope}`} name={session.name}>
       <p className={styles.user}>

@@ -33,7 +33,9 @@ export function LoginForm() {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
   const session = useSession();
-  const [error, setError] = useState<unknown>(session.kind === "out" ? (session.refused ?? null) : null);
+  const [own, setError] = useState<unknown>(undefined);
+  // Before the first attempt, that of a login link.
+  const error = own === undefined && session.kind === "out" ? (session.refused ?? null) : (own ?? null);
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
     setBusy(true);

@@ -43,8 +43,12 @@ export function Shell() {
       <Shown />
       <LaterNote />
       {session.kind === "ended" && (
-        <Dialog title="Your session has ended">
-          <p>Log in again to continue where you were.</p>
+        <Dialog title={session.scope === "shared" ? "The link is no longer valid" : "Your session has ended"}>
+          <p>
+            {session.scope === "shared"
+              ? "It has expired or was revoked. Ask for another link, or log in with a token of this lab."
+              : "Log in again to continue where you were."}
+          </p>
           <LoginForm />
         </Dialog>
       )}

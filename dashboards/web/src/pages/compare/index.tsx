@@ -1,7 +1,9 @@
 /** Compare: overlaid runs, differences, distributions, fairness, and heat maps of sweeps. */
 
+import { useMay } from "../../api/session";
 import { list, oneOf, place, text, useViewState } from "../../navigation/viewState";
 import { Segments } from "../../parts/Segments";
+import { ShareButton } from "../../sharing/ShareButton";
 import { Chooser } from "./Chooser";
 import styles from "./Compare.module.css";
 import { differingIn } from "./conditions";
@@ -41,6 +43,7 @@ export default function Compare() {
   const [view, setView] = useViewState(VIEW);
   const drawn = drawnOf(view.runs, view.from);
   const compared = useCompared(drawn.ids);
+  const mayRead = useMay("read");
   const needsRuns = view.show !== "map";
   return (
     <div className={styles.page}>
@@ -53,9 +56,12 @@ export default function Compare() {
             value={view.show}
             onChange={(show) => setView({ show }, { push: true })}
           />
+          {compared.runs.length > 0 && needsRuns && (
+            <ShareButton what={{ runs: [...view.runs] }} name="this comparison" />
+          )}
         </div>
       </header>
-      {(needsRuns || view.experiment === "") && (
+      {mayRead && (needsRuns || view.experiment === "") && (
         <Chooser runs={view.runs} drawn={drawn} experiment={view.experiment} compared={compared} onView={setView} />
       )}
       {needsRuns && view.show !== "differences" && <InputDifferences differing={differingIn(compared.runs)} />}

@@ -13,6 +13,7 @@ import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
+import { ShareButton } from "../../sharing/ShareButton";
 import { ago, count, moment } from "../../units";
 import { CancelButton } from "./Cancel";
 import { Expectations } from "./Expectations";
@@ -107,6 +108,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
         )}
         {mayRun && <ChangeAndLaunch experiment={experiment.id} />}
         <CopyLink />
+        {ended && <ShareButton what={{ experiment_id: experiment.id }} name="this experiment" />}
         {mayRun && isMine && !isOver(experiment.status) && (
           <CancelButton
             name={experiment.name}

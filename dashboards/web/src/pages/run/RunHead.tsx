@@ -8,6 +8,7 @@ import { Badge, StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
 import { CopyButton } from "../../parts/CopyButton";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { ShareButton } from "../../sharing/ShareButton";
 import { ago, digits, duration, moment, rate } from "../../units";
 import { CancelButton } from "./Cancel";
 import { Reruns } from "./Reruns";
@@ -26,6 +27,7 @@ export function RunHead({ run, outline, damaged }: Props) {
   const pin = usePin(run);
   const cancel = useCancel(run.experiments[0] ?? "");
   const mayRun = useMay("run");
+  const mayRead = useMay("read");
   const isMine = useOwns(run.owner);
   const original = originalOf(run);
   const kept = isKept(run.status) && original === null;
@@ -47,7 +49,7 @@ export function RunHead({ run, outline, damaged }: Props) {
     <header className={styles.head}>
       <div className={styles.title}>
         <p className={styles.crumbs}>
-          {experiment === undefined ? (
+          {experiment === undefined || !mayRead ? (
             "Run"
           ) : (
             <a href={linkTo(["experiments", experiment])}>Experiment {run.experiment}</a>
@@ -75,7 +77,7 @@ export function RunHead({ run, outline, damaged }: Props) {
         </p>
       </div>
       <div className={styles.actions}>
-        {kept && <LinkButton href={linkTo(["compare"], `runs=${run.id}`)}>Compare</LinkButton>}
+        {kept && mayRead && <LinkButton href={linkTo(["compare"], `runs=${run.id}`)}>Compare</LinkButton>}
         {mayRun && experiment !== undefined && <ChangeAndLaunch experiment={experiment} />}
         {mayRun && kept && (
           <Button
@@ -97,6 +99,7 @@ export function RunHead({ run, outline, damaged }: Props) {
           </Button>
         )}
         <CopyLink />
+        {kept && <ShareButton what={{ runs: [run.id] }} name="this run" />}
         {mayRun && isMine && !isOver(run.status) && experiment !== undefined && (
           <CancelButton
             name={run.experiment}
@@ -124,7 +127,7 @@ export function RunHead({ run, outline, damaged }: Props) {
               : `; the traces differ. The trace of a rerun is not kept. ${again.differences.join("; ")}`}
         </p>
       )}
-      {kept && <Reruns run={run.id} />}
+      {kept && mayRead && <Reruns run={run.id} />}
     </header>
   );
 }
