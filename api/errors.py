@@ -104,6 +104,7 @@ def _field(problem: FieldProblem) -> dict[str, Any]:
         "read": problem.read,
         "what": problem.what,
         "nearest": problem.nearest,
+        "misnamed": problem.misnamed,
     }
 
 

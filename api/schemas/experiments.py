@@ -371,7 +371,8 @@ class ProblemField(BaseModel):
     field: str = Field(description="The same as text, as in flows.app.cc.")
     read: str | None = Field(description="The value there; null if there is none.")
     what: str = Field(description="What is allowed or needed.")
-    nearest: str | None = Field(description="The nearest known name.")
+    nearest: str | None = Field(description="The value that was probably meant, as in cubic, 100 ms.")
+    misnamed: bool = Field(False, description="The name of the field is unknown; nearest is a known one.")
 
 
 class Problem(BaseModel):

@@ -13,6 +13,14 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from longhaul.orchestrator.spec.user_code.user_modules import entry_of
+from longhaul.orchestrator.spec.values.meant import meant_name, meant_quantity, meant_switch, meant_word
+from longhaul.orchestrator.spec.values.queue_sizes import (
+    buffer_size,
+    likely_buffer,
+    mark_threshold,
+    step_threshold,
+    window_size,
+)
 from longhaul.orchestrator.system.units import (
     DURATION_UNITS,
     RATE_UNITS,
@@ -22,7 +30,6 @@ from longhaul.orchestrator.system.units import (
     format_size,
     parse_duration,
     parse_multiple,
-    parse_packets,
     parse_rate,
     parse_share,
     parse_size,
@@ -47,90 +54,40 @@ MOST_PARTS = 16
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME = 60
+_UNITS = (*RATE_UNITS, *DURATION_UNITS, *SIZE_UNITS, "packets", "BDP", "RTT")
 _HOST = re.compile(r"[A-Za-z*?][A-Za-z0-9_*?-]{0,31}")
-_LARGEST_BDP = 1000
 
 
-def refuse(allowed: str) -> PydanticCustomError:
-    """The error of a value that is not allowed."""
-    return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed})
-
-
-def buffer_size(text: str) -> None:
-    """ValueError unless the text is a buffer: BDP, packets, bytes, or time at the line's rate."""
-    for parse in (parse_packets, parse_size, parse_duration):
-        try:
-            if parse(text) > 0:
-                return
-        except ValueError:
-            continue
-    multiple = parse_multiple(text, "BDP")
-    if multiple is None or not 0 < multiple <= _LARGEST_BDP:
-        raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
-
-
-_LONGEST_STEP_US = 1000 * 10**6
-# In bytes it has to fit RED's word of 32 bits, whatever the MTU.
-_MOST_PACKETS = 100_000
-_MOST_MARK_BYTES = 900 * 10**6
-
-
-def mark_threshold(text: str) -> None:
-    """ValueError unless the text is a number of packets or bytes from which a queue marks; 0 B marks every packet."""
-    try:
-        if 0 < parse_packets(text) <= _MOST_PACKETS:
-            return
-    except ValueError:
-        pass
-    try:
-        if parse_size(text) <= _MOST_MARK_BYTES:
-            return
-    except ValueError:
-        pass
-    raise ValueError(
-        f"a number of packets up to {_MOST_PACKETS}, or a size up to {format_size(_MOST_MARK_BYTES)}, as in 20 packets or 30 KB"
-    )
-
-
-def step_threshold(text: str) -> None:
-    """ValueError unless the text is a queue's delay or a number of packets from which it marks."""
-    try:
-        if parse_duration(text) <= _LONGEST_STEP_US:
-            return
-    except ValueError:
-        pass
-    try:
-        if parse_packets(text) <= _MOST_PACKETS:
-            return
-    except ValueError:
-        pass
-    raise ValueError(
-        f"a duration up to {format_duration(_LONGEST_STEP_US)}, or a number of packets up to {_MOST_PACKETS}, as in 1 ms"
-    )
-
-
-def window_size(text: str) -> None:
-    """ValueError unless the text is a window in packets or bytes."""
-    for parse in (parse_packets, parse_size):
-        try:
-            if parse(text) > 0:
-                return
-        except ValueError:
-            continue
-    raise ValueError("a window in packets or KB, above 0, as in 20 packets")
+def refuse(allowed: str, meant: str | None = None) -> PydanticCustomError:
+    """The error of a value that is not allowed, and the value that was probably meant."""
+    return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed, "meant": meant})
 
 
 def _quantity(
-    parse: Callable[[str], int], noun: str, units: Iterable[str], form: Callable[[int], str], low: int, high: int
+    parse: Callable[[str], int],
+    noun: str,
+    units: Iterable[str],
+    form: Callable[[int], str],
+    low: int,
+    high: int,
+    *,
+    usual: str,
 ) -> BeforeValidator:
+    """A quantity between bounds; a number without a unit was probably meant in the usual one."""
+    allowed = f"a {noun} from {form(low)} to {form(high)}"
+
+    def accept(text: str) -> None:
+        if not low <= parse(text) <= high:
+            raise ValueError(allowed)
+
     def check(value: object) -> object:
-        allowed = f"a {noun} from {form(low)} to {form(high)}"
         if not isinstance(value, str):
-            raise refuse(f"{allowed}, with its unit ({', '.join(units)})")
+            meant = meant_quantity(value, units, [usual], accept)
+            raise refuse(f"{allowed}, with its unit ({', '.join(units)})", meant)
         try:
             number = parse(value)
         except ValueError as error:
-            raise refuse(f"{allowed}; {error}") from error
+            raise refuse(f"{allowed}; {error}", meant_quantity(value, units, [usual], accept)) from error
         if not low <= number <= high:
             raise refuse(allowed)
         return value.strip()
@@ -144,15 +101,18 @@ def _whole_bytes(value: str) -> str:
     return value
 
 
-def _checked(parse: Callable[[str], object]) -> BeforeValidator:
+def _checked(
+    parse: Callable[[str], object], usual: Sequence[str], likely: Callable[[str], object] | None = None
+) -> BeforeValidator:
+    """A text that `parse` accepts; a number without a unit was probably meant in the first usual one that is likely."""
+
     def check(value: object) -> object:
-        if not isinstance(value, str):
-            value = "" if value is None else str(value)
+        text = value if isinstance(value, str) else "" if value is None else str(value)
         try:
-            parse(value)
+            parse(text)
         except ValueError as error:
-            raise refuse(str(error)) from error
-        return value.strip()
+            raise refuse(str(error), meant_quantity(value, _UNITS, usual, likely or parse)) from error
+        return text.strip()
 
     return BeforeValidator(check)
 
@@ -161,7 +121,7 @@ def _share(value: object) -> object:
     try:
         parse_share(value)  # type: ignore[arg-type]
     except ValueError as error:
-        raise refuse(str(error)) from error
+        raise refuse(str(error), meant_quantity(value, ["%"], ["%"], parse_share)) from error
     return value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
 
 
@@ -170,7 +130,7 @@ def _switch(value: object) -> object:
         return value
     if value in ("on", "off"):
         return value == "on"
-    raise refuse("on or off")
+    raise refuse("on or off", meant_switch(value))
 
 
 def _ecn(value: object) -> object:
@@ -179,7 +139,7 @@ def _ecn(value: object) -> object:
     try:
         return _switch(value)
     except PydanticCustomError:
-        raise refuse(f"on, off or {ACCURATE}") from None
+        raise refuse(f"on, off or {ACCURATE}", meant_switch(value) or meant_word(value, [ACCURATE])) from None
 
 
 def _ect(value: object) -> object:
@@ -197,9 +157,14 @@ def _parts(value: object) -> object:
 def _name(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str) or not _NAME.fullmatch(value) or len(value) > _LONGEST_NAME:
-        raise refuse(f"a name of a-z, 0-9 and single dashes between them, up to {_LONGEST_NAME} characters")
+    if not _is_name(value):
+        allowed = f"a name of a-z, 0-9 and single dashes between them, up to {_LONGEST_NAME} characters"
+        raise refuse(allowed, meant_name(value, _LONGEST_NAME) if isinstance(value, str) else None)
     return value
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None and len(value) <= _LONGEST_NAME
 
 
 def _host_name(value: object) -> object:
@@ -270,7 +235,7 @@ def one_of(*values: str) -> Any:
     def check(value: object) -> object:
         if value not in values:
             quotes = ", in quotes" if isinstance(value, float) else ""
-            raise refuse(f"one of {', '.join(values)}{quotes}")
+            raise refuse(f"one of {', '.join(values)}{quotes}", meant_word(value, values))
         return value
 
     return Annotated[str, BeforeValidator(check), WithJsonSchema({"type": "string", "enum": list(values)})]
@@ -282,7 +247,10 @@ def matching(pattern: str, examples: Sequence[str], allowed: str) -> Any:
 
     def check(value: object) -> object:
         if not (isinstance(value, str) and whole.fullmatch(value)):
-            raise refuse(f"{allowed}{', in quotes' if isinstance(value, float) else ''}")
+            quoted = isinstance(value, float) and whole.fullmatch(str(value))
+            raise refuse(
+                f"{allowed}{', in quotes' if isinstance(value, float) else ''}", str(value) if quoted else None
+            )
         return value
 
     schema = {"type": "string", "pattern": pattern, "examples": list(examples)}
@@ -301,39 +269,41 @@ Name = Annotated[str, BeforeValidator(_name), _schema("name")]
 HostName = Annotated[str, BeforeValidator(_host_name), _schema("host", "a1")]
 Rate = Annotated[
     str,
-    _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11),
+    _quantity(parse_rate, "rate", RATE_UNITS, format_rate, 10**3, 10**11, usual="Mbit/s"),
     _schema("rate", "622 Mbit/s", "1 Gbit/s"),
 ]
 LineRate = Annotated[Rate, AfterValidator(_whole_bytes)]
 Duration = Annotated[
     str,
-    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND),
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 10**6 * _SECOND, usual="s"),
     _schema("duration", "10 s", "200 ms"),
 ]
 Period = Annotated[
     str,
-    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND),
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 1, 10**6 * _SECOND, usual="s"),
     _schema("duration", "60 s", "5 min"),
 ]
 Jitter = Annotated[
     str,
-    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND),
+    _quantity(parse_duration, "duration", DURATION_UNITS, format_duration, 0, 2 * _SECOND, usual="ms"),
     _schema("duration", "2 ms"),
 ]
 RoundTrip = Annotated[
     str,
-    _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND),
+    _quantity(parse_duration, "round-trip time", DURATION_UNITS, format_duration, 1, 100 * _SECOND, usual="ms"),
     _schema("duration", "40 ms", "300 ms"),
 ]
 OneWayTime = Annotated[
     str,
-    _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND),
+    _quantity(parse_duration, "one-way time", DURATION_UNITS, format_duration, 0, 100 * _SECOND, usual="ms"),
     _schema("duration", "20 ms"),
 ]
 Size = Annotated[
-    str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15), _schema("size", "2 GB", "64 KB")
+    str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**15, usual="MB"), _schema("size", "2 GB", "64 KB")
 ]
-BucketSize = Annotated[str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**9), _schema("size", "100 KB")]
+BucketSize = Annotated[
+    str, _quantity(parse_size, "size", SIZE_UNITS, format_size, 1, 10**9, usual="KB"), _schema("size", "100 KB")
+]
 Share = Annotated[str | float, BeforeValidator(_share), _schema("share", "1e-5", "0.1 %", kind=["number", "string"])]
 Switch = Annotated[bool, BeforeValidator(_switch), WithJsonSchema({"enum": ["on", "off"], "x-quantity": "switch"})]
 Ecn = Annotated[
@@ -354,12 +324,16 @@ PartCount = Annotated[
         }
     ),
 ]
-BufferSize = Annotated[str, _checked(buffer_size), _schema("buffer", "1 BDP", "100 packets", "64 KB", "20 ms")]
-MarkThreshold = Annotated[str, _checked(mark_threshold), _schema("mark", "20 packets", "30 KB")]
-StepThreshold = Annotated[str, _checked(step_threshold), _schema("step", "1 ms", "5 packets")]
-WindowSize = Annotated[str, _checked(window_size), _schema("window", "20 packets", "64 KB")]
-RecordingOffset = Annotated[str, _checked(_offset_of_recording), _schema("duration", "30 s", DRAWN)]
-StartJitter = Annotated[str, _checked(_jitter_of_start), _schema("duration", "1 RTT", "0 s")]
+BufferSize = Annotated[
+    str,
+    _checked(buffer_size, ["BDP", "packets"], likely_buffer),
+    _schema("buffer", "1 BDP", "100 packets", "64 KB", "20 ms"),
+]
+MarkThreshold = Annotated[str, _checked(mark_threshold, ["packets"]), _schema("mark", "20 packets", "30 KB")]
+StepThreshold = Annotated[str, _checked(step_threshold, ["ms"]), _schema("step", "1 ms", "5 packets")]
+WindowSize = Annotated[str, _checked(window_size, ["packets"]), _schema("window", "20 packets", "64 KB")]
+RecordingOffset = Annotated[str, _checked(_offset_of_recording, ["s"]), _schema("duration", "30 s", DRAWN)]
+StartJitter = Annotated[str, _checked(_jitter_of_start, ["RTT"]), _schema("duration", "1 RTT", "0 s")]
 _CONTROL_NAME = "^[a-z][a-z0-9_]{0,14}$"
 ModuleEntry = Annotated[
     Any,

@@ -15,11 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
 from longhaul.orchestrator.modules.content import is_reference
-from longhaul.orchestrator.spec.fields import REFUSED
+from longhaul.orchestrator.spec.mistakes import Mended, cut, field_problem, mistakes_of, with_allowed
 from longhaul.orchestrator.spec.model import TRAFFIC, Capture, Experiment, OwnCode
 from longhaul.orchestrator.spec.presets import spelt_out
 from longhaul.orchestrator.spec.recordings import IMPORTED, is_imported, recordings_of, with_whole_files
@@ -31,11 +30,9 @@ from longhaul.orchestrator.spec.sweep import (
     Point,
     UnknownField,
     alike,
-    below,
     check_field,
     count_points,
     expand,
-    part_of,
 )
 from longhaul.orchestrator.spec.topology import own_topology
 from longhaul.orchestrator.spec.user_code.user_modules import by_name, entry_of, with_whole_path
@@ -45,11 +42,10 @@ from longhaul.orchestrator.spec.yaml_text import (
     Location,
     change_document,
     parse_document,
-    path_of,
     put,
     read_document,
 )
-from longhaul.orchestrator.system.errors import Allowed, FieldProblem, NotFound, SpecError, allowed_instead
+from longhaul.orchestrator.system.errors import FieldProblem, LonghaulError, NotFound, SpecError
 
 __all__ = [
     "Experiment",
@@ -65,21 +61,9 @@ __all__ = [
 ]
 
 _SHIPPED = Path(__file__).resolve().parents[1] / "experiments"
-_LONGEST_READ = 60
 # A point that was read takes 4.4 kB until its experiment is deleted.
 _MOST_READ_POINTS = 5000
-_MOST_LINES = 50
 _UDP = [name for name, one in TRAFFIC.items() if one.kind == "udp"]
-
-_EXPECTED_TYPES = {
-    "int": "a whole number",
-    "float": "a number",
-    "string": "text",
-    "list": "a list",
-    "dict": "a mapping of fields",
-    "model": "a mapping of fields",
-    "model_attributes": "a mapping of fields",
-}
 
 _ALL = "all: `longhaul list experiments`"
 
@@ -147,7 +131,7 @@ def parse_capture(data: Mapping[str, Any]) -> Capture:
         errors = error.errors(include_url=False)
         for one in errors:
             one["loc"] = ("capture", *one["loc"])
-        raise SpecError(document.subject, _cut(_lines(document, errors))) from None
+        raise SpecError(document.subject, cut(mistakes_of(document, errors))) from None
 
 
 def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode) -> Iterator[FieldProblem]:
@@ -157,13 +141,13 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
     for position, flow in enumerate(experiment.flows):
         if flow.command is not None:
             allowed = "allowed: traffic of the lab: programs run where the experiment is a file, `longhaul run` there"
-            yield _problem(document, ("flows", position, "command"), None, allowed)
+            yield field_problem(document, ("flows", position, "command"), None, allowed)
     if own_topology(experiment.topology):
         allowed = "allowed: a topology of the lab"
-        yield _problem(document, ("topology",), experiment.topology, allowed)
+        yield field_problem(document, ("topology",), experiment.topology, allowed)
     for location, recording in recordings_of(experiment):
         if recording.file is not None and not is_imported(recording.file):
-            yield _problem(document, (*location, "file"), recording.file, f"allowed: {IMPORTED}")
+            yield field_problem(document, (*location, "file"), recording.file, f"allowed: {IMPORTED}")
     for position, written in enumerate(experiment.modules):
         entry = entry_of(written)
         if own_code is OwnCode.NONE:
@@ -172,7 +156,7 @@ def _refused_code(document: Document, experiment: Experiment, own_code: OwnCode)
             continue
         else:
             allowed = "uploaded sources, as sha256:<hash>"
-        yield _problem(document, ("modules", position), written, f"allowed: {allowed}")
+        yield field_problem(document, ("modules", position), written, f"allowed: {allowed}")
 
 
 def at_point(experiment: Experiment, point: Point) -> Experiment:
@@ -211,10 +195,33 @@ def _load(document: Document, overrides: Sequence[str], own_code: OwnCode = OwnC
             document = change_document(document, [change])
         except KeyError as error:
             raise SpecError(f"--set {change}", [str(error.args[0])]) from None
+    try:
+        return _read(document, own_code)
+    except SpecError as error:
+        raise SpecError(document.subject, cut([*error.problems, *_hidden(document, own_code, error)])) from None
+
+
+def _read(document: Document, own_code: OwnCode) -> Experiment:
     # A caller who may name no file must not learn any file's path.
     experiment = _validate(_with_whole_paths(document) if own_code.reads_files else document, own_code)
     _check_sweep(experiment, document)
     return experiment
+
+
+def _hidden(document: Document, own_code: OwnCode, first: SpecError) -> list[FieldProblem]:
+    """The mistakes that show only once those of the first error are corrected, so that the user gets all of them at once."""
+    mended, found, error = Mended(document), [], first
+    while mended.mend(error.problems):
+        try:
+            _read(mended.document, own_code)
+        except SpecError as further:
+            found += mended.hidden(further.problems)
+            error = further
+        except LonghaulError:
+            break
+        else:
+            break
+    return found
 
 
 def _with_whole_paths(document: Document) -> Document:
@@ -235,8 +242,8 @@ def _with_user_modules(document: Document, experiment: Experiment, *, builds: bo
     """The experiment, in which the controls in `modules` are known by name."""
     experiment, controls, refused = read_controls(experiment, builds=builds)
     if refused:
-        problems = [_problem(document, at, written, f"allowed: {allowed}") for at, written, allowed in refused]
-        raise SpecError(document.subject, _cut(problems))
+        problems = [field_problem(document, at, written, f"allowed: {allowed}") for at, written, allowed in refused]
+        raise SpecError(document.subject, cut(problems))
     experiment._own = by_name(controls)
     return experiment
 
@@ -245,19 +252,19 @@ def _validate(document: Document, own_code: OwnCode) -> Experiment:
     try:
         experiment = Experiment.model_validate(spelt_out(document.data, _UDP, find_early(document.data, own_code)))
     except ValidationError as error:
-        raise SpecError(document.subject, _cut(_lines(document, error.errors(include_url=False)))) from None
+        raise SpecError(document.subject, cut(mistakes_of(document, error.errors(include_url=False)))) from None
     if refused := [*_refused_code(document, experiment, own_code)]:
-        raise SpecError(document.subject, _cut(refused))
+        raise SpecError(document.subject, cut(refused))
     experiment = _with_user_modules(document, experiment, builds=own_code is not OwnCode.TEXT)
     problems = [
-        _problem(document, location, read, allowed if read is None else _with_allowed(allowed))
+        field_problem(document, location, read, allowed if read is None else with_allowed(allowed))
         for location, read, allowed in (
             *breaches(experiment, own_topologies=own_code.reads_files),
             *schedule_breaches(experiment),
         )
     ]
     if problems:
-        raise SpecError(document.subject, _cut(problems))
+        raise SpecError(document.subject, cut(problems))
     experiment._data, experiment._own_code = document.data, own_code
     return experiment
 
@@ -269,30 +276,38 @@ def _check_sweep(experiment: Experiment, document: Document) -> None:
         return
     problems: list[FieldProblem] = []
     if count_points(sweep) * experiment.repeats > MOST_POINTS:
-        problems.append(_problem(document, ("sweep",), None, f"more than {MOST_POINTS} runs"))
+        problems.append(field_problem(document, ("sweep",), None, f"more than {MOST_POINTS} runs"))
     if same := alike(sweep):
         problems.append(
-            _problem(document, ("sweep",), None, f"two points are both {same}; give flows that differ a `variant` each")
+            field_problem(
+                document, ("sweep",), None, f"two points are both {same}; give flows that differ a `variant` each"
+            )
         )
     fields = dict.fromkeys(path for point in sweep for path in point) if isinstance(sweep, list) else sweep
     for path in fields:
         try:
             check_field(document.data, path, swept=True)
         except UnknownField as error:
-            problems.append(_problem(document, ("sweep", path), None, error.allowed))
+            problems.append(replace(field_problem(document, ("sweep", path), None, error.allowed), misnamed=True))
         except KeyError as error:
-            problems.append(_problem(document, ("sweep", path), None, str(error.args[0])))
+            problems.append(field_problem(document, ("sweep", path), None, str(error.args[0])))
     if not problems:
+        first: list[str] = []
         for location, point in _probes(sweep):
             try:
                 read = at_point(experiment, point)
             except SpecError as error:
-                problems.extend(_at_point(document, location, problem) for problem in error.problems)
+                first = first or [str(one) for one in error.problems]
+                problems.extend(
+                    _at_point(document, location, point, one)
+                    for one in error.problems
+                    if not (_of_another_axis(one, location, sweep) and str(one) in first)
+                )
                 continue
             if len(experiment._points) < _MOST_READ_POINTS:
                 experiment._points[_point_key(point)] = read
     if problems:
-        raise SpecError(document.subject, _cut(list(dict.fromkeys(problems))))
+        raise SpecError(document.subject, cut(list(dict.fromkeys(problems))))
 
 
 def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple[Location, Point]]:
@@ -306,95 +321,17 @@ def _probes(sweep: Mapping[str, list[Any]] | list[dict[str, Any]]) -> list[tuple
     ]
 
 
-def _at_point(document: Document, location: Location, problem: FieldProblem | str) -> FieldProblem:
-    """A problem of one point, located at that point of the sweep."""
-    nearest = problem.nearest if isinstance(problem, FieldProblem) else None
-    return replace(_problem(document, location, None, str(problem)), nearest=nearest)
+def _of_another_axis(one: FieldProblem | str, location: Location, sweep: object) -> bool:
+    """Whether the field of a mistake is swept as well, so that its own values show the mistake."""
+    axes = sweep if isinstance(sweep, dict) else {}
+    return isinstance(one, FieldProblem) and one.field in axes and one.field != location[1]
 
 
-def _lines(document: Document, errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
-    """One problem per error; a field that is missing because its name is misspelt is reported once."""
-    meant = {(*error["loc"][:-1], *_near(error["loc"])) for error in errors if error["type"] == "extra_forbidden"}
-    return [_line(document, error) for error in errors if error["type"] != "missing" or error["loc"] not in meant]
-
-
-def _near(location: Location) -> list[str]:
-    return difflib.get_close_matches(str(location[-1]), _known_fields(location[:-1]), 1)
-
-
-def _line(document: Document, error: ErrorDetails) -> FieldProblem:
-    location, kind, context = error["loc"], error["type"], error.get("ctx", {})
-    if kind == "missing":
-        description = _describe(location)
-        return _problem(document, location, None, f"missing{f'; needed: {description}' if description else ''}")
-    if kind == "extra_forbidden":
-        known = _known_fields(location[:-1])
-        what = allowed_instead(f"unknown field; known: {', '.join(known)}", str(location[-1]), known)
-        return _problem(document, location, None, what)
-    if kind == REFUSED:
-        allowed = str(context["allowed"])
-    elif kind in ("greater_than_equal", "less_than_equal", "greater_than", "less_than"):
-        allowed = "a number " + " ".join(
-            f"{_BOUNDS[name]} {value}" for name, value in context.items() if name in _BOUNDS
-        )
-    elif kind in ("too_short", "too_long"):
-        allowed = (
-            f"{context['min_length']} or more entries"
-            if kind == "too_short"
-            else f"{context['max_length']} entries at most"
-        )
-    else:
-        allowed = _EXPECTED_TYPES.get(kind.removesuffix("_type"), error["msg"])
-    return _problem(document, location, error["input"], f"allowed: {allowed}", null=error["input"] is None)
-
-
-_BOUNDS = {"ge": "from", "le": "up to", "gt": "above", "lt": "below"}
-
-
-def _with_allowed(allowed: Allowed | str) -> Allowed | str:
-    """What is allowed, after the value that was read."""
-    if isinstance(allowed, Allowed):
-        return replace(allowed, text=f"allowed: {allowed.text}")
-    return f"allowed: {allowed}"
-
-
-def _problem(
-    document: Document, location: Location, read: object, what: Allowed | str, *, null: bool = False
-) -> FieldProblem:
-    return FieldProblem(
-        location,
-        path_of(document.data, location),
-        document.line(location),
-        None if read is None and not null else _shown(read),
-        str(what),
-        what.nearest if isinstance(what, Allowed) else None,
-    )
-
-
-def _shown(read: object) -> str:
-    """The value that was read, as JSON, shortened."""
-    shown = json.dumps(read, ensure_ascii=False, default=str) if read is not None else "nothing"
-    return shown if len(shown) <= _LONGEST_READ else shown[: _LONGEST_READ - 3] + "..."
-
-
-def _known_fields(location: Location) -> list[str]:
-    model = _model_at(location)
-    return list(model.model_fields) if model else []
-
-
-def _describe(location: Location) -> str:
-    model = _model_at(location[:-1])
-    field = model.model_fields.get(str(location[-1])) if model else None
-    return (field.description or "") if field else ""
-
-
-def _model_at(location: Location) -> type[BaseModel] | None:
-    place: Any = Experiment
-    for key in location:
-        place = below(place, key)
-    return part_of(place)
-
-
-def _cut(problems: Sequence[FieldProblem]) -> list[FieldProblem | str]:
-    rest = len(problems) - _MOST_LINES
-    return [*problems[:_MOST_LINES], f"and {rest} more"] if rest > 0 else [*problems]
+def _at_point(document: Document, location: Location, point: Point, problem: FieldProblem | str) -> FieldProblem:
+    """A problem of one point, located at that point of the sweep; of a single value, at this value."""
+    listed = len(location) == 2
+    field = problem.field if isinstance(problem, FieldProblem) else ""
+    at = (*location, field) if listed and field in point else location
+    found = field_problem(document, at, None, str(problem))
+    is_value = field == at[-1] if listed else field == at[1]
+    return replace(found, nearest=problem.nearest) if is_value and isinstance(problem, FieldProblem) else found

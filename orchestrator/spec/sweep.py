@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, get_args, get_origin
 
@@ -111,7 +112,9 @@ def check_field(data: Mapping[str, Any], path: str, *, swept: bool = False) -> N
         known = part_of(place)
         if isinstance(key, str) and known is not None and key not in known.model_fields:
             known_text = f"{'.'.join(parts[: depth + 1])}: unknown field; known: {', '.join(known.model_fields)}"
-            raise UnknownField(allowed_instead(known_text, key, known.model_fields))
+            found = allowed_instead(known_text, key, known.model_fields)
+            whole = found.nearest and ".".join([*parts[:depth], found.nearest, *parts[depth + 1 :]])
+            raise UnknownField(replace(found, nearest=whole))
         place = below(place, key)
 
 

@@ -176,12 +176,44 @@ def _compose(subject: str, text: str, lines: dict[Location, int], problems: list
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}: " if mark else ""
-        raise SpecError(subject, [f"{place}not YAML: {error.problem or error.context}"]) from error
+        mark = _place_of(error)
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise SpecError(subject, [f"{place}{_remedy(f'{error.context} {error.problem}')}"]) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise SpecError(subject, [f"not YAML: {' '.join(str(error).split())}"]) from error
+        raise SpecError(subject, [_remedy(str(error))]) from error
     return None if root is None else _Reader(lines, problems).read(root, ())
+
+
+# What libyaml or PyYAML reports, and what to do about it.
+_REMEDIES = (
+    ("mapping values are not allowed", "a field begins inside a value; align this line with the fields above, or put a text with a colon in quotes"),
+    ("flow mapping", "the brace { is not closed, or a comma is missing between two fields; add } or a comma"),
+    ("flow sequence", "the bracket [ is not closed, or a comma is missing between two entries; add ] or a comma"),
+    ("quoted scalar", "the quotes do not fit: close them, and write a backslash in single quotes only"),
+    ("found character '\\t'", "the line is indented with a tab; indent with spaces"),
+    ("cannot start any token", "a value begins with a tab or with one of @ ` %; indent with spaces, or put the value in quotes"),
+    ("could not find expected ':'", "a field needs a colon, a space and its value, as in `duration: 30 s`"),
+    ("block collection", "an entry of this list is indented otherwise than the others; align them"),
+    ("block mapping", "this line does not fit the fields above it; align them, and end each name with a colon and a space"),
+    ("alias", "a value begins with * or &; put it in quotes"),
+    ("anchor", "a value begins with * or &; put it in quotes"),
+    ("single document", "a text has one experiment; remove the line `---` and what follows it"),
+    ("document start", "a text has one experiment; write every field in its own line"),
+)  # fmt: skip
+
+
+def _place_of(error: yaml.MarkedYAMLError) -> yaml.Mark | None:
+    """A bracket or quote that is never closed is wrong where it opens, not where the text ends."""
+    found, opened = error.problem_mark, error.context_mark
+    opens = opened is not None and not re.search("block|document", error.context or "")
+    if found is None or (opens and opened is not None and opened.line != found.line):
+        return opened
+    return found
+
+
+def _remedy(reported: str) -> str:
+    remedies = (remedy for fragment, remedy in _REMEDIES if fragment in reported)
+    return next(remedies, "not readable here; compare the indentation, colons, commas and quotes with the lines around")
 
 
 def _check_depth(subject: str, text: str) -> None:

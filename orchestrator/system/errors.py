@@ -115,7 +115,7 @@ class FieldProblem:
     """What is wrong with one field of an experiment, so that a page can show it at the field.
 
     `location` is keys and positions, `field` the same as people write it, `line` its line in a file. `read` is the value found there, None
-    if there was none; `what` states what is allowed or needed, and `nearest` is a known name that was probably meant.
+    if there was none; `what` states what is allowed or needed, and `nearest` is the value that was probably meant; of a misnamed field, its name.
     """
 
     location: tuple[str | int, ...]
@@ -124,6 +124,7 @@ class FieldProblem:
     read: str | None
     what: str
     nearest: str | None = None
+    misnamed: bool = False
 
     def __str__(self) -> str:
         """One line."""

@@ -48,10 +48,9 @@ def test_every_mistake_has_its_field_the_value_and_the_nearest_valid_one(service
     wrong = QUICK | {"duration": "5", "flows": [{"name": "one", "cc": "cubik"}]}
     status, found = _preview(service, {"spec": wrong})
     assert status == 422
-    assert len(found["fields"]) == len(found["problems"]) == 1
-    assert found["fields"][0]["location"] == ["duration"]
-    status, found = _preview(service, {"spec": wrong | {"duration": "5 s"}})
-    (field,) = found["fields"]
+    assert len(found["fields"]) == len(found["problems"]) == 2
+    duration, field = found["fields"]
+    assert (duration["location"], duration["nearest"], duration["misnamed"]) == (["duration"], "5 s", False)
     assert (field["location"], field["field"], field["nearest"]) == (["flows", 0, "cc"], "flows.one.cc", "cubic")
     assert (field["read"], field["what"].startswith("allowed: one of")) == ('"cubik"', True)
 

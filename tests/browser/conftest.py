@@ -5,10 +5,11 @@ A test also fails if the page wrote an error to its console, threw one, broke it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from longhaul.api.static_page import BUILT
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
@@ -55,6 +56,14 @@ def phone(browser: Browser, service: Service) -> Iterator[Visitor]:
     """A browser on a phone."""
     with Visitor.comes(browser, service, viewport=PHONE, has_touch=True, is_mobile=True) as one:
         yield one
+
+
+@pytest.fixture
+def at_launch(visitor: Visitor) -> Page:
+    """The Launch page with the first draft."""
+    visitor.logs_in("run", "launch")
+    expect(visitor.page.get_by_role("img", name=re.compile("^The path"))).to_be_visible()
+    return visitor.page
 
 
 @pytest.fixture

@@ -153,7 +153,10 @@ def test_fields_of_a_schedule_are_swept_and_set() -> None:
     assert [change.max_pacing_bps for run in runs for change in run.changes_of(run.flows[0])] == [1_000_000, 3_000_000]
     changed = parse_experiment(written, overrides=["schedule.0.flows.app.cc=reno", "schedule.0.flows.app.params={}"])
     assert changed.schedule[0].flows["app"].cc == "reno"
-    with pytest.raises(SpecError, match=r"schedule\.0\.flows\.app\.parms: unknown field.*nearest: params"):
+    with pytest.raises(
+        SpecError,
+        match=r"schedule\.0\.flows\.app\.parms: unknown field.*nearest: schedule\.0\.flows\.app\.params\.rate",
+    ):
         parse_experiment(written, overrides=["schedule.0.flows.app.parms.rate=1 Mbit/s"])
 
 

@@ -65,7 +65,7 @@ def test_a_mistake_has_separate_parts(tmp_path: Path) -> None:
     )
     with pytest.raises(SpecError) as caught:
         load_experiment(str(file))
-    (duration,) = caught.value.problems
+    duration, hidden = caught.value.problems
     assert isinstance(duration, FieldProblem)
     assert (duration.location, duration.field, duration.line) == (("duration",), "duration", 5)
     assert (duration.read, duration.nearest) == ('"5, nearest: 6"', None)
@@ -73,10 +73,66 @@ def test_a_mistake_has_separate_parts(tmp_path: Path) -> None:
         load_experiment(str(file), ["duration=5 s"])
     (control,) = caught.value.problems
     assert isinstance(control, FieldProblem)
+    assert hidden == control
     assert (control.location, control.field, control.line) == (("flows", 0, "cc"), "flows.app.cc", 4)
     assert (control.read, control.nearest) == ('"cubik"', "cubic")
     assert str(control) == f'flows.app.cc (line 4): read "cubik"; {control.what}'
     assert str(caught.value) == f"{file}: {control}"
+
+
+def test_all_mistakes_are_found_at_once_with_what_was_meant(tmp_path: Path) -> None:
+    """Mistakes of structure hide those of names, of rules and of the sweep."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text(
+        "experiment: Wrong One\n"
+        "path: {bandwidth: 1 Gbits, rtt: 100, buffr: 1 BPD, queue: droptial, loss: 5}\n"
+        "flows: [{name: one, cc: cubik, sack: 'yes', start: 40 s}]\n"
+        "duration: 30\n"
+        "sweep: {path.rt: [10, 20 ms], flows.one.cc: [reno, bbbr]}\n"
+        "expect: [{measure: godput, flow: one, at_least: 1 Mbit/s}]\n"
+    )
+    with pytest.raises(SpecError) as caught:
+        load_experiment(str(file))
+    found = [one for one in caught.value.problems if isinstance(one, FieldProblem)]
+    assert {(one.field, one.nearest) for one in found} == {
+        ("experiment", "wrong-one"),
+        ("path.bandwidth", "1 Gbit/s"),
+        ("path.rtt", "100 ms"),
+        ("path.buffr", "buffer"),
+        ("path.buffr", "1 BDP"),
+        ("path.queue", "droptail"),
+        ("path.loss", "5 %"),
+        ("flows.one.cc", "cubic"),
+        ("flows.one.sack", "on"),
+        ("flows.one.start", None),
+        ("duration", "30 s"),
+        ("sweep.path.rt", "path.rtt"),
+        ("sweep.path.rt.0", "10 ms"),
+        ("sweep.flows.one.cc.1", "bbr"),
+        ("expect.0.measure", "goodput"),
+    }
+    assert len(found) == 15
+    assert [one.field for one in found if one.misnamed] == ["path.buffr", "sweep.path.rt"]
+
+
+@pytest.mark.parametrize(
+    "written, field",
+    [
+        ("duration: x", "duration"),
+        ("duration: 9 s\nwarmup: x\nwindow: [1 s, 2 s]", "warmup"),
+        ("duration: x\nphases: {early: [8 s, 9 s]}", "duration"),
+        ("duration: 9 s\nflws: []\nflow: 3", "flws"),
+    ],
+)
+def test_consequences_of_a_mistake_are_no_mistakes(written: str, field: str, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yaml"
+    flows = "path: {bandwidth: 1 Mbit/s, rtt: 9 ms}\nflows: [{name: one, cc: cubic, stop: 900 s}]\n"
+    file.write_text(f"experiment: wrong\n{flows}{written}\n")
+    with pytest.raises(SpecError) as caught:
+        load_experiment(str(file))
+    fields = [one.field for one in caught.value.problems if isinstance(one, FieldProblem)]
+    assert fields[0] == field
+    assert set(fields) <= {field, "flow"}
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:

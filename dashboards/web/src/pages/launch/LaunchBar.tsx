@@ -8,15 +8,17 @@ import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { count } from "../../units";
 import styles from "./Launch.module.css";
+import { MistakeList } from "./MistakeList";
 import { about } from "./Numbers";
 import type { Asked, Looked, Preview } from "./preview";
-import type { Location } from "./yamlText";
+import type { Parsed, TextFault, TextRange } from "./yamlText";
 
 interface Props {
   looked: Looked;
-  /** The number of errors in the text that the page itself finds. */
-  faults: number;
-  onShow: (location: Location) => void;
+  /** The errors in the text that the page itself finds. */
+  faults: readonly TextFault[];
+  doc: Parsed["doc"];
+  onShow: (range: TextRange) => void;
   launching: Launching;
   /** Whether another experiment is being loaded into the editor. */
   coming: boolean;
@@ -50,21 +52,17 @@ export function useLaunch(asked: Asked | null, allowed: boolean): Launching {
   return { launch, busy: submit.isPending, error: submit.error };
 }
 
-export function LaunchBar({ looked, faults, coming, onShow, launching }: Props) {
+export function LaunchBar({ looked, faults, doc, coming, onShow, launching }: Props) {
   const may = useMay("run");
   const { preview, mistakes, trouble, fresh } = looked;
-  const wrong = faults + (fresh ? mistakes.length : 0);
-  const first = fresh ? mistakes[0] : undefined;
+  const wrong = faults.length > 0 || (fresh && mistakes.length > 0);
   return (
     <div className={styles.bar}>
       <div className={styles.status} role="status">
-        {wrong > 0 ? (
-          <button type="button" className={styles.wrong} onClick={() => onShow(first?.location ?? [])}>
-            {wrong === 1 ? "1 error" : `${wrong} errors`}
-            {first && `: ${first.location.length > 0 ? `${first.location.join(".")}: ` : ""}${first.message}`}
-          </button>
-        ) : trouble ? (
+        {trouble ? (
           <span className={styles.wrong}>{trouble.detail || trouble.title}</span>
+        ) : faults.length > 0 || mistakes.length > 0 ? (
+          <MistakeList faults={faults} mistakes={faults.length > 0 ? [] : mistakes} doc={doc} onShow={onShow} />
         ) : (
           preview && <Cost preview={preview} fresh={fresh} />
         )}
@@ -74,7 +72,7 @@ export function LaunchBar({ looked, faults, coming, onShow, launching }: Props) 
           kind="primary"
           onClick={launching.launch}
           busy={launching.busy}
-          disabled={coming || wrong > 0 || preview === null || (fresh && preview.missing.length > 0)}
+          disabled={coming || wrong || preview === null || (fresh && preview.missing.length > 0)}
           title="Control Enter"
         >
           {preview && preview.runs > 1 ? `Launch ${count(preview.runs)} runs` : "Launch"}{" "}

@@ -16,13 +16,14 @@ import { type Edit, EditContext } from "./form/edit";
 import { Form } from "./form/Form";
 import styles from "./Launch.module.css";
 import { LaunchBar, useLaunch } from "./LaunchBar";
+import { markOf } from "./mending";
 import { Numbers } from "./Numbers";
 import { Presets } from "./Presets";
 import { Drawing } from "./picture/Drawing";
 import { Timeline } from "./picture/Timeline";
 import { type Asked, usePreview } from "./preview";
 import { Share, useArrival } from "./Share";
-import { type Location, type Parsed, parseText, rangeOf } from "./yamlText";
+import { type Parsed, parseText, type TextRange } from "./yamlText";
 
 const VIEW = { pane: oneOf(["form", "text"], "form") };
 
@@ -46,19 +47,16 @@ export default function Launch() {
   useShortcut("p", "Choose a preset", () => setChoosing(true));
   useShortcut("mod+Enter", "Launch", launching.launch);
   const wrong = parsed.faults.length > 0 || (fresh && mistakes.length > 0);
+  // Until the service has answered for the corrected text, the drawing belongs to an earlier one.
+  const behind = parsed.faults.length > 0 || mistakes.length > 0;
   const edit = useMemo((): Edit => {
     const fitting = fresh ? mistakes : mistakes.filter((one) => one.location.length > 0);
     return { data: readable, schema, names, preview, mistakes: parsed.data ? fitting : [] };
   }, [parsed.data, readable, schema, names, preview, mistakes, fresh]);
   const marks = useMemo((): Mark[] => {
-    if (parsed.faults.length > 0) return parsed.faults.map((fault) => ({ ...fault, nearest: null }));
+    if (parsed.faults.length > 0) return parsed.faults.map((fault) => ({ ...fault, nearest: null, insert: "" }));
     if (!fresh) return [];
-    return mistakes
-      .filter((one) => one.location.length > 0)
-      .map((one) => ({
-        ...rangeOf(parsed.doc, one.location, one.message.startsWith("Unknown field") ? "key" : "value"),
-        ...one,
-      }));
+    return mistakes.filter((one) => one.location.length > 0).map((one) => markOf(parsed.doc, one));
   }, [parsed, mistakes, fresh]);
   const known = useMemo(
     (): Known => ({
@@ -70,11 +68,11 @@ export default function Launch() {
     [schema, names, preview],
   );
   const show = useCallback(
-    (location: Location): void => {
+    (range: TextRange): void => {
       setView({ pane: "text" });
-      setShown(parsed.faults[0] ?? rangeOf(parsed.doc, location));
+      setShown(range);
     },
-    [parsed, setView],
+    [setView],
   );
   return (
     <EditContext.Provider value={edit}>
@@ -106,7 +104,10 @@ export default function Launch() {
             <Panel title="Path diagram">
               <div className={styles.drawn}>
                 {preview ? (
-                  <Drawing drawing={preview.drawing} fresh={fresh && mistakes.length === 0} />
+                  <>
+                    {behind && <p className={styles.behind}>From the last valid text</p>}
+                    <Drawing drawing={preview.drawing} fresh={fresh && mistakes.length === 0} />
+                  </>
                 ) : (
                   <Later wrong={wrong} />
                 )}
@@ -129,7 +130,14 @@ export default function Launch() {
           </div>
         </div>
       </div>
-      <LaunchBar looked={looked} faults={parsed.faults.length} onShow={show} launching={launching} coming={coming} />
+      <LaunchBar
+        looked={looked}
+        faults={parsed.faults}
+        doc={parsed.doc}
+        onShow={show}
+        launching={launching}
+        coming={coming}
+      />
       {choosing && <Presets onClose={() => setChoosing(false)} />}
     </EditContext.Provider>
   );

@@ -15,9 +15,15 @@ test.each([
 
 test("errors are located at the fields that the service names", () => {
   const what = "allowed: one of cubic, reno, nearest: cubic";
-  const body = { fields: [{ location: ["flows", 0, "cc"], what, nearest: "cubic" }], problems: ["flows.app.cc: ..."] };
+  const body = { fields: [{ location: ["flows", 0, "cc"], field: "flows.app.cc", what, nearest: "cubic" }], problems: ["flows.app.cc: ..."] };
   const [mistake] = mistakesOf(body, DATA);
-  expect(mistake).toEqual({ location: ["flows", 0, "cc"], message: "Allowed: one of cubic, reno", nearest: "cubic" });
+  expect(mistake).toEqual({
+    location: ["flows", 0, "cc"],
+    field: "flows.app.cc",
+    message: "Allowed: one of cubic, reno",
+    nearest: "cubic",
+    misnamed: false,
+  });
   expect(mistakeAt(mistake ? [mistake] : [], ["flows", 0, "cc"])).toBe(mistake);
   expect(mistakeAt(mistake ? [mistake] : [], ["flows"])).toBeUndefined();
   expect(mistakeAt(mistake ? [mistake] : [], ["flows"], { below: true })).toBe(mistake);
@@ -25,5 +31,7 @@ test("errors are located at the fields that the service names", () => {
 
 test("an error of the whole experiment contains cause and remedy", () => {
   const body = { subject: "lab", what: "it is full", hint: "wait", detail: "..." };
-  expect(mistakesOf(body, DATA)).toEqual([{ location: [], message: "it is full; wait", nearest: null }]);
+  expect(mistakesOf(body, DATA)).toEqual([
+    { location: [], field: "", message: "it is full; wait", nearest: null, misnamed: false },
+  ]);
 });

@@ -4,8 +4,12 @@ import { type Location, type Parsed, type Value, valueAt } from "./yamlText";
 export interface Mistake {
   /** Empty for the whole experiment. */
   location: Location;
+  /** The same as people write it: flows.app.cc. */
+  field: string;
   message: string;
+  /** The value that was probably meant; of a misnamed field, its name. */
   nearest: string | null;
+  misnamed: boolean;
 }
 
 export function mistakesOf(body: unknown, data: Parsed["data"]): Mistake[] {
@@ -18,24 +22,28 @@ export function mistakesOf(body: unknown, data: Parsed["data"]): Mistake[] {
   return (lines ?? [what || String(fault.detail ?? fault.title ?? "The service refused the experiment.")]).map(
     (message) => ({
       location,
+      field: location.join("."),
       message,
       nearest: null,
+      misnamed: false,
     }),
   );
 }
 
-function mistakeOf(field: unknown): Mistake[] {
-  const fault = field as { location?: unknown; what?: unknown; nearest?: unknown };
+function mistakeOf(body: unknown): Mistake[] {
+  const fault = body as Record<"location" | "field" | "what" | "nearest" | "misnamed", unknown>;
   if (!Array.isArray(fault.location)) return [];
   const location = fault.location.filter((key) => typeof key === "string" || typeof key === "number");
   const nearest = typeof fault.nearest === "string" ? fault.nearest : null;
-  return [{ location, message: spoken(String(fault.what ?? "")), nearest }];
+  const message = spoken(String(fault.what ?? ""), nearest);
+  return [{ location, field: String(fault.field ?? ""), message, nearest, misnamed: fault.misnamed === true }];
 }
 
-/** With a capital letter, and without the suggestion, which has a button. */
-function spoken(what: string): string {
-  const text = what.replace(/, nearest: \S+$/, "");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** With a capital letter unless it begins with a field, and without the suggestion, which has a button. */
+function spoken(what: string, nearest: string | null): string {
+  const end = `, nearest: ${nearest}`;
+  const text = what.endsWith(end) ? what.slice(0, -end.length) : what;
+  return /^[a-z]+\.[\w.-]+:/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The location of `flows.app.sender`, or of a point of the sweep; otherwise the whole experiment. */

@@ -71,7 +71,7 @@ test("invalid text is not changed", () => {
   expect(parsed.data).toBeNull();
   expect(parsed.faults.length).toBeGreaterThan(0);
   expect(withValue(text, ["duration"], "2 s")).toBe(text);
-  expect(parseText("- a\n").faults[0]?.message).toContain("must be a mapping of fields");
+  expect(parseText("- a\n").faults[0]?.message).toContain("is a mapping of fields");
   expect(parseText("a: &x 1\nb: *x\n").data).toBeNull();
 });
 

@@ -15,6 +15,7 @@ import {
   stringify,
   type YAMLMap,
 } from "yaml";
+import { faultsOf } from "./yamlFaults";
 
 /** Keys and positions, as the service reports them: ["flows", 0, "cc"]. */
 export type Location = readonly (string | number)[];
@@ -38,15 +39,12 @@ const OPTIONS = { prettyErrors: false, keepSourceTokens: false, uniqueKeys: true
 
 export function parseText(text: string): Parsed {
   const doc = parseDocument(text, OPTIONS);
-  const faults = doc.errors.map((error) => ({
-    from: error.pos[0],
-    to: Math.max(error.pos[1], error.pos[0] + 1),
-    message: error.message.split("\n")[0] ?? "not YAML",
-  }));
+  const faults = faultsOf(text, doc.errors);
   if (faults.length > 0) return { doc, data: null, faults };
   const data = plain(doc);
   if (data === null) {
-    const message = "an experiment must be a mapping of fields, such as `experiment: my-first`";
+    const message =
+      "An experiment is a mapping of fields, such as `experiment: my-first`, without anchors and aliases.";
     return { doc, data, faults: [{ from: 0, to: text.length, message }] };
   }
   return { doc, data, faults };
@@ -115,7 +113,7 @@ export function scalarText(value: Value, inFlow: boolean): string {
     .slice(1, -1);
 }
 
-function isInFlow(doc: Document, location: Location): boolean {
+export function isInFlow(doc: Document, location: Location): boolean {
   return location.some((_, length) => {
     const around = length === 0 ? doc.contents : doc.getIn(location.slice(0, length), true);
     return isCollection(around) && around.flow === true;

@@ -6,7 +6,9 @@ export interface Mark {
   from: number;
   to: number;
   message: string;
+  /** The suggested correction, and the text that makes it. */
   nearest: string | null;
+  insert: string;
 }
 
 class Message extends WidgetType {
@@ -27,14 +29,14 @@ class Message extends WidgetType {
     line.className = "lh-message";
     const message = line.appendChild(document.createElement("span"));
     message.textContent = this.#mark.message;
-    const { nearest } = this.#mark;
+    const { nearest, insert } = this.#mark;
     if (nearest !== null) {
       const take = line.appendChild(document.createElement("button"));
       take.type = "button";
       take.textContent = `Use ${nearest}`;
       take.addEventListener("click", () => {
         view.dispatch({
-          changes: { from: this.#mark.from, to: this.#mark.to, insert: nearest },
+          changes: { from: this.#mark.from, to: this.#mark.to, insert },
           userEvent: "input.correct",
         });
         view.focus();

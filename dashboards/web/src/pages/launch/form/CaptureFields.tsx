@@ -5,6 +5,7 @@ import { valueAt } from "../yamlText";
 import { flowEntries, listed, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { MistakeText } from "./MistakeText";
 import { Remove } from "./Remove";
 
 export function CaptureFields() {
@@ -15,7 +16,11 @@ export function CaptureFields() {
   return (
     <details className={styles.more} open={isSet || undefined}>
       <summary>Packets{isSet ? " (captured)" : ""}</summary>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {whole && (
+        <p className={styles.mistake}>
+          <MistakeText mistake={whole} />
+        </p>
+      )}
       {isSet ? (
         <fieldset className={styles.flow}>
           <legend className="unseen">Packets to capture</legend>

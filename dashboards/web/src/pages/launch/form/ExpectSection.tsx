@@ -6,6 +6,7 @@ import { append, flowEntries, numberOrText, textOf, useEdit, write } from "./edi
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { ListSection } from "./ListSection";
+import { MistakeText } from "./MistakeText";
 import { Remove } from "./Remove";
 
 const BOUNDS = { at_least: "at least", at_most: "at most", within: "within" } as const;
@@ -58,7 +59,11 @@ function Line({ line, position }: { line: Value; position: number }) {
   return (
     <fieldset className={styles.flow}>
       <legend className="unseen">Expectation {position + 1}</legend>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {whole && (
+        <p className={styles.mistake}>
+          <MistakeText mistake={whole} />
+        </p>
+      )}
       <div className={styles.row}>
         <FieldAt
           at={[...at, "measure"]}

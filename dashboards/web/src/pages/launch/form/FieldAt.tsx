@@ -5,6 +5,7 @@ import { type Schema, schemaAt } from "../schema";
 import { type Location, type Value, valueAt } from "../yamlText";
 import { listed, textOf, useEdit, write } from "./edit";
 import styles from "./Form.module.css";
+import { MistakeText } from "./MistakeText";
 
 interface Props {
   at: Location;
@@ -49,12 +50,7 @@ export function FieldAt({ at, label, help, placeholder, choices, offers, read, w
         <TextInput value={textOf(value)} placeholder={initial} onChange={commit} wiring={wiring} offers={offers} />
       )}
       <div id={`${id}-about`} className={mistake ? styles.mistake : styles.help}>
-        {mistake ? mistake.message : (help ?? found?.description)}
-        {mistake?.nearest && (
-          <button type="button" className={styles.take} onClick={() => commit(mistake.nearest ?? "")}>
-            Use {mistake.nearest}
-          </button>
-        )}
+        {mistake ? <MistakeText mistake={mistake} /> : (help ?? found?.description)}
       </div>
     </div>
   );

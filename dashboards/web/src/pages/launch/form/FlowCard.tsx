@@ -11,6 +11,7 @@ import { type Value, valueAt } from "../yamlText";
 import { append, type FlowEntry, freeName, numberOrText, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { MistakeText } from "./MistakeText";
 import { Remove } from "./Remove";
 
 const BULK: Record<string, Value> = { cc: "cubic" };
@@ -74,7 +75,11 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
         </Button>
         <Remove at={at} label={`Remove flow ${entry.name}`} />
       </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {whole && (
+        <p className={styles.mistake}>
+          <MistakeText mistake={whole} />
+        </p>
+      )}
       <div className={styles.fields}>
         <FieldAt at={[...at, "name"]} />
         <KindField entry={entry} kinds={kinds} onChange={become} />

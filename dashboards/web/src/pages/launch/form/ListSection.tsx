@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import type { Mistake } from "../problems";
 import styles from "./Form.module.css";
+import { MistakeText } from "./MistakeText";
 
 interface Props {
   id: string;
@@ -18,7 +19,11 @@ export function ListSection({ id, title, adding, whole, children }: Props) {
         <h2 id={id}>{title}</h2>
         {adding}
       </div>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {whole && (
+        <p className={styles.mistake}>
+          <MistakeText mistake={whole} />
+        </p>
+      )}
       {children}
     </section>
   );

@@ -5,6 +5,7 @@ import { type Value, valueAt } from "../yamlText";
 import { AddField } from "./AddField";
 import { entriesOf, useEdit, write } from "./edit";
 import styles from "./Form.module.css";
+import { MistakeText } from "./MistakeText";
 
 interface Props {
   /** The field of the experiment that has them. */
@@ -28,7 +29,11 @@ export function NamedSettings({ field, title, adding, known, first, each }: Prop
         {title}
         {named.length > 0 ? ` (${named.length} set)` : ""}
       </summary>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {whole && (
+        <p className={styles.mistake}>
+          <MistakeText mistake={whole} />
+        </p>
+      )}
       {named.map(([name, settings]) => each(name, settings))}
       <AddField
         label={adding}

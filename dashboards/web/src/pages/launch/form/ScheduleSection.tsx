@@ -10,6 +10,7 @@ import { append, entriesOf, flowEntries, useEdit, write } from "./edit";
 import { FieldAt, labelOf } from "./FieldAt";
 import styles from "./Form.module.css";
 import { ListSection } from "./ListSection";
+import { MistakeText } from "./MistakeText";
 import { Remove } from "./Remove";
 
 export function ScheduleSection() {
@@ -71,7 +72,11 @@ function Change({ change, position }: { change: Value; position: number }) {
   return (
     <fieldset className={styles.flow}>
       <legend className="unseen">Change {position + 1}</legend>
-      {whole && <p className={styles.mistake}>{whole.message}</p>}
+      {whole && (
+        <p className={styles.mistake}>
+          <MistakeText mistake={whole} />
+        </p>
+      )}
       <div className={styles.fields}>
         <FieldAt at={[...at, "at"]} />
         {path.map((name) => (
