@@ -15,7 +15,10 @@ test.each([
 
 test("errors are located at the fields that the service names", () => {
   const what = "allowed: one of cubic, reno, nearest: cubic";
-  const body = { fields: [{ location: ["flows", 0, "cc"], field: "flows.app.cc", what, nearest: "cubic" }], problems: ["flows.app.cc: ..."] };
+  const body = {
+    fields: [{ location: ["flows", 0, "cc"], field: "flows.app.cc", what, nearest: "cubic" }],
+    problems: ["flows.app.cc: ..."],
+  };
   const [mistake] = mistakesOf(body, DATA);
   expect(mistake).toEqual({
     location: ["flows", 0, "cc"],

@@ -74,7 +74,7 @@ export function singleFieldsOf(root: Schema | null, location: Location): readonl
 }
 
 /** Every field that a sweep can vary, by its path: path.rtt, flows.app.cc. */
-export function sweepable(root: Schema | null, flows: readonly string[]): string[] {
+export function sweepable(root: Schema | null, flows: readonly string[], links: readonly string[] = []): string[] {
   const under = (at: Location, words: string): string[] =>
     fieldsOf(root, at)
       .filter((name) => name !== "name")
@@ -85,8 +85,9 @@ export function sweepable(root: Schema | null, flows: readonly string[]): string
   return [
     ...under(["path"], "path"),
     ...flows.flatMap((flow) => under(["flows", 0], `flows.${flow}`)),
-    "flows",
+    ...links.flatMap((link) => under(["links", link], `links.${link}`)),
     "duration",
+    "flows",
     "kernel",
     "start_jitter",
     "warmup",

@@ -2,6 +2,7 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { controlOf, type Names, type Parameter } from "../catalogue";
 import { controlNames } from "../controls";
+import { UNITS } from "../quantities";
 import { plain, type Schema, schemaAt, sweepable } from "../schema";
 import { type Location, parseText, type Value, valueAt } from "../yamlText";
 import { contextAt } from "./context";
@@ -13,17 +14,6 @@ export interface Known {
   hosts: readonly string[];
   links: readonly string[];
 }
-
-const UNITS: Readonly<Record<string, readonly string[]>> = {
-  rate: ["Mbit/s", "Gbit/s", "kbit/s"],
-  duration: ["ms", "s", "us", "min"],
-  size: ["MB", "GB", "TB", "KB", "MiB"],
-  buffer: ["BDP", "packets", "ms", "KB"],
-  packets: ["packets"],
-  mark: ["packets", "KB"],
-  window: ["packets", "KB", "MB"],
-  share: ["%"],
-};
 
 export function completions(text: string, at: number, known: Known): { from: number; options: Completion[] } | null {
   const { path, key, word } = contextAt(text, at);
@@ -43,7 +33,7 @@ function fields(path: Location, data: Value, known: Known): Completion[] {
       .filter((one) => !has(one.name))
       .map(parameterRow);
   if (path.length === 1 && path[0] === "sweep")
-    return sweepable(schema, flowNames(data))
+    return sweepable(schema, flowNames(data), known.links)
       .filter((name) => !has(name))
       .map((name) => row(name));
   if (path.at(-1) === "links") return known.links.filter((name) => !has(name)).map((name) => row(name));

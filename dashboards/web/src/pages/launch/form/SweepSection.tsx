@@ -1,24 +1,29 @@
 /** The sweep: fields with their values, and the number of points, runs and their cost. */
+import { useState } from "react";
 import { Button } from "../../../parts/Button";
 import { count } from "../../../units";
 import { about } from "../Numbers";
 import { mistakeAt } from "../problems";
-import { type Schema, schemaAt, sweepable } from "../schema";
+import { type Schema, schemaAt } from "../schema";
 import { type Value, valueAt } from "../yamlText";
-import { AddField } from "./AddField";
 import { entriesOf, flowEntries, textOf, useEdit, write } from "./edit";
 import { TextInput, typed } from "./FieldAt";
+import { FieldPicker } from "./FieldPicker";
 import styles from "./Form.module.css";
+import { Generator } from "./Generator";
+import { isWhole, unitsOf } from "./generator";
 import { ListSection } from "./ListSection";
+import { MistakeText } from "./MistakeText";
 import { Remove } from "./Remove";
-import { steps } from "./steps";
+import { locationOf, sweepFields } from "./sweepFields";
 
 export function SweepSection() {
-  const { data, schema, preview, mistakes } = useEdit();
+  const { data, schema, names, preview, mistakes } = useEdit();
   const sweep = valueAt(data ?? undefined, ["sweep"]);
   const flows = flowEntries(data, schema).map((entry) => entry.name);
   const axes = entriesOf(sweep);
-  const fields = sweepable(schema, flows).filter((field) => !axes.some(([name]) => name === field));
+  const links = preview?.drawing.links.map(({ name }) => name) ?? [];
+  const free = sweepFields(schema, names, data, links).filter(({ field }) => !axes.some(([name]) => name === field));
   const whole = mistakeAt(mistakes, ["sweep"], { below: Array.isArray(sweep) });
   const add = (field: string): void => {
     const now = valueAt(data ?? undefined, locationOf(field, flows));
@@ -31,12 +36,12 @@ export function SweepSection() {
       title="Sweep"
       whole={whole}
       adding={
-        <AddField
+        <FieldPicker
           label="Add a field to the sweep"
           prompt="Vary a field …"
-          free={fields}
+          fields={free}
           disabled={data === null || Array.isArray(sweep)}
-          onAdd={add}
+          onPick={add}
         />
       }
     >
@@ -68,7 +73,8 @@ function Axis({ field, values, flows }: { field: string; values: readonly Value[
       split(text).map((one) => readValue(found, one, field)),
       schema,
     );
-  const filled = steps(textOf(values[0]), textOf(values.at(-1)));
+  const units = unitsOf(found);
+  const [generating, setGenerating] = useState(false);
   const wiring = {
     id,
     disabled: false,
@@ -88,20 +94,33 @@ function Axis({ field, values, flows }: { field: string; values: readonly Value[
           onChange={commit}
           wiring={wiring}
         />
-        {values.length === 2 && filled && (
+        {units !== null && (
           <Button
             className={styles.small ?? ""}
-            onClick={() => write(["sweep", field], filled, schema)}
-            title={filled.join(", ")}
+            aria-expanded={generating}
+            aria-label={`Generate values of ${field}`}
+            onClick={() => setGenerating(!generating)}
           >
-            Fill in
+            Generate
           </Button>
         )}
         <Remove at={["sweep", field]} label={`Remove ${field} from the sweep`} />
       </div>
       <div id={`${id}-about`} className={styles.mistake}>
-        {mistake?.message}
+        {mistake && <MistakeText mistake={mistake} />}
       </div>
+      {generating && units !== null && (
+        <Generator
+          field={field}
+          values={values.map(textOf)}
+          units={units}
+          whole={isWhole(found)}
+          onFill={(filled) => {
+            write(["sweep", field], filled, schema);
+            setGenerating(false);
+          }}
+        />
+      )}
     </div>
   );
 }
@@ -111,12 +130,6 @@ function split(text: string): string[] {
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
-}
-
-function locationOf(field: string, flows: readonly string[]): (string | number)[] {
-  const [first = "", second, ...rest] = field.split(".");
-  if (first !== "flows" || second === undefined) return field.split(".");
-  return ["flows", Math.max(0, flows.indexOf(second)), ...rest];
 }
 
 function readValue(schema: Schema | null, text: string, field: string): Value {
