@@ -13,7 +13,7 @@ from typing import Any
 from longhaul.orchestrator.analysis.aggregate import point_key, without
 from longhaul.orchestrator.plan.run_document import OfEveryRun, RunDocument
 from longhaul.orchestrator.system.errors import PlanError
-from longhaul.orchestrator.system.units import format_duration, format_rate
+from longhaul.orchestrator.system.units import format_duration, format_rate, spelt
 
 Pair = tuple[RunDocument, RunDocument]
 
@@ -144,7 +144,9 @@ def _links(run: Mapping[str, Any]) -> str:
 
 def run_text(document: OfEveryRun) -> str:
     """A run's point and seed as text."""
-    return ", ".join([*(f"{name}={value}" for name, value in document["point"].items()), f"seed {document['seed']}"])
+    return ", ".join(
+        [*(f"{name}={spelt(value)}" for name, value in document["point"].items()), f"seed {document['seed']}"]
+    )
 
 
 def _key(document: OfEveryRun) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, Table, and_, or_
 
-from longhaul.orchestrator.database.search_fields import asked_words, word
+from longhaul.orchestrator.database.search_fields import asked_words, spellings, word
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
@@ -24,12 +24,18 @@ class Sought:
     kind: Literal["word", "part", "named"]
     text: str
 
+    @property
+    def words(self) -> list[str]:
+        """The whole words that are meant; a swept field may be written without what it belongs to: `rtt=300ms` for `path.rtt=300ms`."""
+        if self.kind != "named":
+            return [self.text]
+        return [before + spelling for spelling in spellings(self.text) for before in ("", ".")]
+
     def is_in(self, line: ColumnElement[str]) -> ColumnElement[bool]:
         """The condition on a line, whose words are between spaces."""
         if self.kind == "part":
             return line.contains(self.text, autoescape=True)
-        # A swept field may be written without what it belongs to: `rtt=300ms` for `path.rtt=300ms`.
-        ends = (f" {self.text} ", f".{self.text} ") if self.kind == "named" else (f" {self.text} ",)
+        ends = (f"{one} " if one.startswith(".") else f" {one} " for one in self.words)
         return or_(*(line.contains(end, autoescape=True) for end in ends))
 
 

@@ -14,7 +14,14 @@ from statistics import fmean
 from typing import Any
 
 from longhaul.orchestrator.plan.run_document import RunDocument
-from longhaul.orchestrator.system.units import DURATION_UNITS, RATE_UNITS, SIZE_UNITS, format_duration, format_rate
+from longhaul.orchestrator.system.units import (
+    DURATION_UNITS,
+    RATE_UNITS,
+    SIZE_UNITS,
+    format_duration,
+    format_rate,
+    spelt,
+)
 
 # An index of PostgreSQL takes rows of 2704 bytes; longer lines lose only flows beyond the first dozens.
 _MOST_BYTES = 2000
@@ -22,6 +29,7 @@ _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[a-zµμ%])")
 _AROUND_SIGN = re.compile(r" ?= ?")
 _RERUN = "rerun="
 _NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,2})?)([^0-9]*)")
+_PLAIN_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,2})?")
 _FACTORS = {
     **{unit.lower(): float(factor) for units in (RATE_UNITS, SIZE_UNITS) for unit, factor in units.items()},
     **{unit: float(factor) for unit, factor in DURATION_UNITS.items()},
@@ -39,6 +47,15 @@ def normal(text: str) -> str:
 def asked_words(text: str) -> list[str]:
     """The words of a search: `seed = 5` is `seed=5`."""
     return normal(_AROUND_SIGN.sub("=", " ".join(text.split()))).split()
+
+
+def spellings(named: str) -> list[str]:
+    """A named word with its number in each spelling that runs were kept with: `loss=1e-5` is `loss=1e-05` as well."""
+    name, _, value = named.partition("=")
+    forms = [value, spelt(value)]
+    if _PLAIN_NUMBER.fullmatch(value):
+        forms.append(str(float(value)))
+    return [f"{name}={form}" for form in dict.fromkeys(forms)]
 
 
 def word(name: str, value: str) -> str:

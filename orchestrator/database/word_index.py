@@ -89,7 +89,7 @@ def _holds(sought: Sought) -> ColumnElement[bool]:
     """Whether a word is meant: the same comparison as for a line."""
     if sought.kind == "part":
         return WORDS.c.word.contains(sought.text, autoescape=True)
-    return WORDS.c.word.in_([sought.text, f".{sought.text}"] if sought.kind == "named" else [sought.text])
+    return WORDS.c.word.in_(sought.words)
 
 
 def _with_part(sought: Sought) -> Any:

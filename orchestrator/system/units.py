@@ -39,6 +39,9 @@ _RATE_ALIASES = {"bps": "bit/s", "kbps": "kbit/s", "mbps": "Mbit/s", "gbps": "Gb
 _DURATION_ALIASES = {"µs": "us", "μs": "us", "sec": "s"}
 
 _LONGEST_TEXT = 64
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(e[+-]?[0-9]{1,2})?", re.IGNORECASE)
+# Numbers between these are written without an exponent.
+_SMALL, _LARGE = 1e-3, 1e15
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*([^\s0-9].*?)?\s*")
 
 
@@ -117,8 +120,19 @@ def format_size(count: int) -> str:
 
 
 def format_share(share: float) -> str:
-    """1e-05 -> '1e-05', 0.02 -> '2 %'."""
-    return f"{share:g}" if 0 < share < 1e-3 else f"{share * 100:g} %"
+    """1e-05 -> '1e-5', 0.02 -> '2 %'."""
+    return spelt(f"{share:g}") if 0 < share < 1e-3 else f"{share * 100:g} %"
+
+
+def spelt(text: str) -> str:
+    """A number as people read it, in one spelling: '1e-05' and '0.00001' -> '1e-5', '1e-3' -> '0.001'; other texts stay."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or not (value := float(text)):
+        return text
+    if value < _SMALL:
+        mantissa, exponent = f"{value:.12e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return f"{value:.15g}" if match[1] and value < _LARGE else text
 
 
 def _parse(text: str, noun: str, units: Mapping[str, Fraction], aliases: Mapping[str, str], step: str) -> int:

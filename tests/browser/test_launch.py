@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import yaml
 from playwright.sync_api import Page, expect
 
 from longhaul.orchestrator.spec.load import shipped_text
@@ -285,6 +286,34 @@ def test_sweep_is_built_and_launched(at_launch: Page, visitor: Visitor, service:
     found = launched(page, service)
     assert (found["status"], len(found["runs"])) == ("done", 8)
     assert found["spec"]["sweep"] == {"path.rtt": ["10 ms", "20 ms"], "flows.two.cc": ["reno", "vegas"]}
+
+
+def test_swept_number_has_one_spelling(at_launch: Page, visitor: Visitor, service: Service) -> None:
+    page = at_launch
+    text = SHORT.replace("fq_codel", "droptail").replace("4 s", "3 s")
+    replace_text(page, text)
+    adding = page.get_by_role("combobox", name="Add a field to the sweep")
+    adding.fill("path.loss")
+    adding.press("Enter")
+    page.get_by_label(re.compile("^path.loss")).fill("1e-5, 1e-4")
+    assert "path.loss: [1e-5, 1e-4]" in draft(page)
+    # As numbers these are 1e-05 and 0.0001 in Python.
+    expect(button(page)).to_have_text(re.compile("Launch 2 runs"))
+    button(page).click()
+    found = launched(page, service)
+    expect(page.get_by_role("cell", name="1e-5", exact=True)).to_be_visible()
+    visitor.opens(f"runs/{found['runs'][0].rpartition('/')[2]}")
+    expect(page).to_have_title(re.compile("loss 1e-5"))
+    numbers = yaml.safe_load(text) | {"experiment": "as-numbers", "sweep": {"path.loss": [1.0e-5, 1.0e-4]}}
+    other = service.wait(service.submit({"spec": numbers})["id"])
+    visitor.opens(f"compare?show=map&experiment={other['id']}")
+    heads = page.get_by_role("columnheader").or_(page.get_by_role("rowheader"))
+    expect(heads.filter(has_text="1e-4")).to_have_count(1)
+    expect(heads.filter(has_text="1e-5")).to_have_count(1)
+    visitor.opens("runs?q=loss%3D1e-5")
+    for name in ("short", "as-numbers"):
+        expect(page.get_by_role("link", name=name, exact=True)).to_have_count(1)
+    expect(page.get_by_text("loss 1e-5")).to_have_count(2)
 
 
 def test_keys_only(at_launch: Page, service: Service) -> None:

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bdp, count, duration, packets, percent, plain, rate, share, size, wait, zone } from "./units";
+import { ago, bdp, count, duration, packets, percent, plain, rate, share, size, spelt, wait, zone } from "./units";
 
 test.each([
   [rate(622_080_000), "622.1 Mbit/s"],
@@ -29,6 +29,16 @@ test.each([
   [zone(120), "UTC+2"],
   [zone(-210), "UTC−3:30"],
   [zone(345), "UTC+5:45"],
+  [spelt("1e-05"), "1e-5"],
+  [spelt("0.00001"), "1e-5"],
+  [spelt("2.50e-06"), "2.5e-6"],
+  [spelt("1e-3"), "0.001"],
+  [spelt("1e6"), "1000000"],
+  [spelt("0"), "0"],
+  [spelt("0.10"), "0.10"],
+  [spelt("40 ms"), "40 ms"],
+  [spelt("cubic"), "cubic"],
+  [spelt("1e99"), "1e99"],
   [plain(0.99996), "1"],
   [plain(1234.5), "1235"],
   [count(12_345), "12,345"],

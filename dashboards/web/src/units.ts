@@ -64,6 +64,17 @@ export function percent(part: Value): string {
   return isNumber(part) ? `${digits(part * 100)} %` : NONE;
 }
 
+const NUMBER = /^[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,2})?$/i;
+
+/** A number as people read it, in one spelling: "1e-05" and "0.00001" -> "1e-5", "1e-3" -> "0.001"; other texts stay. */
+export function spelt(text: string): string {
+  const match = NUMBER.exec(text);
+  const value = Number(text);
+  if (match === null || value === 0) return text;
+  if (value < 1e-3) return value.toExponential();
+  return match[2] !== undefined && value < 1e15 ? String(value) : text;
+}
+
 /** A number without a unit: Jain's index, a coefficient. */
 export function plain(value: Value): string {
   return isNumber(value) ? digits(value) : NONE;

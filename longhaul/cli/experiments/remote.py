@@ -40,6 +40,7 @@ from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.system.settings import secret
+from longhaul.orchestrator.system.units import spelt
 
 if TYPE_CHECKING:
     from longhaul.api.schemas.experiments import Experiment
@@ -171,7 +172,9 @@ def _follow(client: Client, made: Experiment, *, quiet: bool, charts: bool) -> E
                 return
             if event.kind in ("run.started", "run.retried"):
                 row = rows.get(event.run or "")
-                point = [f"{path.rpartition('.')[2]}={value}" for path, value in row.point.items()] if row else []
+                point = (
+                    [f"{path.rpartition('.')[2]}={spelt(value)}" for path, value in row.point.items()] if row else []
+                )
                 title = " ".join([made.name, *point, f"seed {row.seed}" if row else ""])
                 length_s = row.virtual_s if row else 0.0
                 bars.started(position, title, length_s, clock)

@@ -80,12 +80,13 @@ def search(options: SearchOptions) -> int:
 
 def _print_found(found: Found, claim: str) -> None:
     from longhaul.cli.terminal.console import plain_table, results_console
+    from longhaul.orchestrator.system.units import spelt
 
     shown = sorted(found.tried, key=lambda one: one.distance)
     rows = [
         {
             "distance": f"{one.distance:.3f}",
-            **one.values,
+            **{name: spelt(str(value)) for name, value in one.values.items()},
             "the claim": "breaks" if one.breaks else one.fault or "holds",
             "margin": _per_cent(one.margins),
         }
@@ -113,4 +114,6 @@ def _per_cent(margins: Sequence[float]) -> str:
 
 
 def _values(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in values.items())
+    from longhaul.orchestrator.system.units import spelt
+
+    return ", ".join(f"{name}={spelt(str(value))}" for name, value in values.items())

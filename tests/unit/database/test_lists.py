@@ -69,6 +69,8 @@ FOUND: list[tuple[Filter, str]] = [
     (Filter(text="limit=5"), "b"),
     (Filter(text="path.limit=5"), "b"),
     (Filter(text="limit="), "bd"),
+    # A number is found in each of its spellings.
+    (Filter(text="limit=5.0e0"), "b"),
     (Filter(text="cc=cub"), ""),
     (Filter(text="cub sandbox"), "a"),
     (Filter(text="b" * 20), "b"),

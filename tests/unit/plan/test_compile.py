@@ -252,7 +252,7 @@ def test_a_plan_draws_the_numbers_of_the_experiment_not_those_of_its_topology() 
     flows = [{"name": "scan", "cc": "cubic", "size": "1 MB", "start": "2 s"}]
     plan = compile_plan(parse_experiment(BASE | {"path": path, "flows": flows, "start_jitter": "0 s"}))
     text = describe_plan(plan)
-    assert "===[ 2 Gbit/s, 140 ms, loss 1e-05; back 140 ms ]===" in text
+    assert "===[ 2 Gbit/s, 140 ms, loss 1e-5; back 140 ms ]===" in text
     assert "2 Gbit/s, 140 ms" in as_svg(picture_of(plan.graph), "path")
     assert "100 Mbit/s" not in text, "the topology's own"
     assert "scan: tcp cubic 1 MB, a1 -> b1, starts at 2 s\n" in text, "a transfer has no planned end"

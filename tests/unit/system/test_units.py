@@ -82,3 +82,24 @@ def test_every_character_of_a_quantity_is_read(parse: Callable[[str], object]) -
     for written in ("40 ms" + " " * 72 + "h garbage", "1" * 65, "40" + " " * 63 + "ms"):
         with pytest.raises(ValueError, match="at most 64 characters"):
             parse(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("1e-05", "1e-5"),
+        ("0.00001", "1e-5"),
+        ("2.50e-06", "2.5e-6"),
+        ("1e-3", "0.001"),
+        ("1E6", "1000000"),
+        ("0", "0"),
+        ("0.10", "0.10"),
+        ("1e99", "1e99"),
+        ("40 ms", "40 ms"),
+        ("cubic", "cubic"),
+    ],
+)
+def test_a_number_has_one_spelling(text: str, read: str) -> None:
+    """The page spells numbers alike (units.test.ts)."""
+    assert units.spelt(text) == read
+    assert units.format_share(1e-5) == "1e-5"

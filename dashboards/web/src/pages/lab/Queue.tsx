@@ -10,7 +10,7 @@ import { Panel } from "../../parts/Panel";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { count, wait } from "../../units";
+import { count, spelt, wait } from "../../units";
 import { KeyNumbers } from "./KeyNumbers";
 import styles from "./Lab.module.css";
 
@@ -87,7 +87,7 @@ export function Queue() {
 }
 
 function TaskName({ task }: { task: Task }) {
-  const point = Object.entries(task.point).map(([field, value]) => `${shortField(field)} ${value}`);
+  const point = Object.entries(task.point).map(([field, value]) => `${shortField(field)} ${spelt(value)}`);
   return (
     <>
       <a href={linkTo(["runs", task.run])}>{task.experiment}</a>{" "}

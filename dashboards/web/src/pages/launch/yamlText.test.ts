@@ -59,6 +59,14 @@ test("an empty text and a field without a value accept a value", () => {
   expect(withValue("path: {rtt: }\n", ["path", "rtt"], "40 ms")).toBe("path: {rtt: 40 ms}\n");
 });
 
+test("a number has the type that the service reads, and keeps its spelling", () => {
+  const { data } = parseText("a: 1e-5\nb: 1.0e-5\nc: 0.00001\nd: 100\ne: 1e3\n");
+  expect(data).toEqual({ a: "1e-5", b: 1e-5, c: 1e-5, d: 100, e: "1e3" });
+  const text = withValue("path: {loss: 2 %}\nsweep: {path.loss: [1 %]}\n", ["path", "loss"], "1e-5");
+  expect(text).toContain("{loss: 1e-5}");
+  expect(withValue(text, ["sweep", "path.loss"], [1e-6, "1e-5", 0.5])).toContain("path.loss: [1e-6, 1e-5, 0.5]");
+});
+
 test("a small share is written as 1e-5", () => {
   const text = withValue("path: {rtt: 1 ms}\n", ["path", "loss"], 1e-5);
   expect(text).toBe("path: {rtt: 1 ms, loss: 1e-5}\n");

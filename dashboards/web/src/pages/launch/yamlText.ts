@@ -12,9 +12,13 @@ import {
   type ParsedNode,
   parseDocument,
   Scalar,
+  type ScalarTag,
   stringify,
+  type Tags,
+  visit,
   type YAMLMap,
 } from "yaml";
+import { spelt } from "../../units";
 import { faultsOf } from "./yamlFaults";
 
 /** Keys and positions, as the service reports them: ["flows", 0, "cc"]. */
@@ -35,7 +39,15 @@ export interface Parsed {
   faults: readonly TextFault[];
 }
 
-const OPTIONS = { prettyErrors: false, keepSourceTokens: false, uniqueKeys: true, strict: true } as const;
+/** A number with an exponent needs a point, as the service reads YAML: `1e-5` is a text, and stays as it is written. */
+const customTags = (tags: Tags): Tags =>
+  tags.map((tag) => (isExponential(tag) ? { ...tag, test: /^[-+]?[0-9]+\.[0-9]*[eE][-+]?[0-9]+$/ } : tag));
+
+function isExponential(tag: Tags[number]): tag is ScalarTag {
+  return typeof tag === "object" && "format" in tag && tag.format === "EXP";
+}
+
+const OPTIONS = { prettyErrors: false, keepSourceTokens: false, uniqueKeys: true, strict: true, customTags } as const;
 
 export function parseText(text: string): Parsed {
   const doc = parseDocument(text, OPTIONS);
@@ -105,8 +117,8 @@ function exchanged(text: string, doc: Document, location: Location, node: Scalar
 
 /** A value as YAML: in braces and brackets a comma needs quotes. */
 export function scalarText(value: Value, inFlow: boolean): string {
-  const options = { lineWidth: 0 } as const;
-  if (typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) return value.toExponential();
+  const options = { lineWidth: 0, customTags } as const;
+  if (typeof value === "number") return spelt(String(value));
   if (!inFlow) return stringify(value, options).trimEnd();
   return stringify([value], { ...options, collectionStyle: "flow", flowCollectionPadding: false })
     .trim()
@@ -150,7 +162,12 @@ function insert(doc: Document, location: Location, node: Node, order: readonly s
 function styled(doc: Document, location: Location, value: Value): Node {
   const node = doc.createNode(value);
   // Small shares of packets are written as 1e-5.
-  if (isScalar(node) && typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) node.format = "EXP";
+  visit(node, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === "number" && scalar.value !== 0 && Math.abs(scalar.value) < 1e-3)
+        scalar.format = "EXP";
+    },
+  });
   if (!isCollection(node)) return node;
   const siblings = doc.getIn(location.slice(0, -1), true);
   const first = isSeq(siblings) ? siblings.items[0] : undefined;

@@ -143,12 +143,11 @@ function Choice({
 /** The value of a text by the schema: numbers are not quoted. */
 export function typed(schema: Schema | null, text: string): Value {
   const trimmed = text.trim();
-  const type = schema?.type;
+  const types = [schema?.type ?? []].flat();
   const number = Number(trimmed);
-  const wantsNumber =
-    type === "integer" ||
-    type === "number" ||
-    (Array.isArray(type) && (type.includes("number") || type.includes("integer")));
+  // A text such as 1e-5 stays as it is written, where the format allows texts.
+  const isText = types.includes("string") && /^[0-9]+e/i.test(trimmed);
+  const wantsNumber = !isText && (types.includes("number") || types.includes("integer"));
   if (schema?.["x-quantity"] === "switch" && (trimmed === "on" || trimmed === "off")) return trimmed;
   return wantsNumber && trimmed !== "" && Number.isFinite(number) ? number : trimmed;
 }
