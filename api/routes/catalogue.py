@@ -17,6 +17,7 @@ from longhaul.api.schemas.experiments import Problem
 from longhaul.orchestrator.execution.backend_status import Place
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.kernels.build import find_kernels
+from longhaul.orchestrator.preview.gallery import Gallery, gallery
 from longhaul.orchestrator.spec.load import shipped_text
 from longhaul.orchestrator.spec.model import Experiment
 
@@ -49,6 +50,14 @@ def read_places(lab: TheLab, caller: Reader, kernel: KernelQuery = None) -> list
     if kernel is not None:
         find_kernels(lab.settings, kernel)
     return lab.desk.places(kernel)
+
+
+@router.get("/gallery", summary="Read the gallery of shipped experiments", operation_id="read_gallery")
+@takes_long
+def read_gallery(caller: Reader, response: Response, if_none_match: KnownTag = None) -> Gallery:
+    """The shipped experiments in groups by question, each with its number of runs, estimated processor time, and what a small picture needs."""
+    not_changed(tag("gallery", _version()), if_none_match, response)
+    return gallery()
 
 
 @router.get("/schema", summary="Read the schema of an experiment", operation_id="read_schema")

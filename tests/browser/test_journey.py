@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, expect
 
-from tests.browser.launching import button, launched, replace_text
+from tests.browser.launch.steps import button, launched, replace_text
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
 

@@ -17,7 +17,6 @@ export interface Parameter {
 }
 
 export interface Names {
-  experiments: readonly { experiment: string; runs: number; duration: string; about: string }[];
   topologies: readonly { topology: string; about: string; parameters: readonly Parameter[] }[];
   modules: readonly { cc: string; also: string; about: string; parameters: readonly Parameter[] }[];
   measures: readonly { measure: string; of: "flow" | "path" | "run" | "either"; in: string; formula: string }[];
@@ -26,7 +25,7 @@ export interface Names {
   sources: readonly { reference: string; controls: readonly string[] }[];
 }
 
-const NOTHING: Names = { experiments: [], topologies: [], modules: [], measures: [], presets: [], sources: [] };
+const NOTHING: Names = { topologies: [], modules: [], measures: [], presets: [], sources: [] };
 
 export function useNames(): Names {
   const { data } = useCatalogue();

@@ -3,7 +3,6 @@ import type { Names } from "./catalogue";
 import { controlNames } from "./controls";
 
 const NAMES: Names = {
-  experiments: [],
   topologies: [],
   modules: [{ cc: "cubic", also: "", about: "", parameters: [] }],
   measures: [],

@@ -8,7 +8,7 @@ import yaml
 from playwright.sync_api import Page, expect
 
 from longhaul.orchestrator.spec.load import shipped_text
-from tests.browser.launching import (
+from tests.browser.launch.steps import (
     EDITOR,
     KEY_MS,
     SHORT,
@@ -132,8 +132,15 @@ def test_preset_is_found_and_launched_and_kept_runs_are_counted(kept: Service, v
     page = visitor.page
     page.get_by_label("Duration").fill("31 s")
     page.get_by_role("button", name="Presets").click()
-    page.get_by_label("Search experiments").fill("fills cubic")
+    listed = page.get_by_role("listbox", name="Experiments")
+    start = listed.get_by_role("group", name="Start here")
+    expect(start.get_by_role("option")).to_have_count(7)
+    expect(start.get_by_role("option", name=re.compile("^quick 1 run of 10 s, about"))).to_be_visible()
+    expect(start.locator("svg")).to_have_count(7)
     visitor.pictures("launch-presets")
+    page.get_by_label("Search experiments").fill("data centres barrier")
+    expect(listed.get_by_role("option")).to_have_count(2)
+    page.get_by_label("Search experiments").fill("fills cubic")
     page.get_by_role("option", name=re.compile("^quick")).click()
     expect(page.get_by_text("kept already: the results appear at once")).to_be_visible()
     assert "# The smallest useful run" in draft(page)

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.launching import button, data, replace_text
+from tests.browser.launch.steps import button, data, replace_text
 from tests.browser.visitor import Visitor
 
 WRONG = """experiment: Wrong One
