@@ -24,6 +24,7 @@ from longhaul.api.app import create_app
 from longhaul.cli.main import COMMANDS, app
 from longhaul.orchestrator.execution.catalogues import CATALOGUES
 from longhaul.orchestrator.live.metrics import RUN_METRICS, SERVICE_METRICS
+from longhaul.orchestrator.preview.gallery import gallery_text
 from longhaul.orchestrator.preview.topology_picture import as_svg, as_text, picture_of
 from longhaul.orchestrator.spec import model
 from longhaul.orchestrator.spec.congestion_controls import CONGESTION_CONTROLS
@@ -90,6 +91,7 @@ def pages() -> Mapping[str, str]:
         **{f"pictures/{name}.svg": as_svg(picture_of(_drawn(name)), name) for name in CATALOG},
         "../README.md": _front_page(),
         "limits.md": _with_speeds("limits.md"),
+        "../orchestrator/experiments/gallery.json": gallery_text(),
         "../longhaul/cli/help_lines.py": "\n".join(_help_lines()) + "\n",
     }
 

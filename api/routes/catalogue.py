@@ -53,10 +53,9 @@ def read_places(lab: TheLab, caller: Reader, kernel: KernelQuery = None) -> list
 
 
 @router.get("/gallery", summary="Read the gallery of shipped experiments", operation_id="read_gallery")
-@takes_long
 def read_gallery(caller: Reader, response: Response, if_none_match: KnownTag = None) -> Gallery:
     """The shipped experiments in groups by question, each with its number of runs, estimated processor time, and what a small picture needs."""
-    not_changed(tag("gallery", _version()), if_none_match, response)
+    not_changed(tag("gallery", repr(gallery())), if_none_match, response)
     return gallery()
 
 

@@ -1,7 +1,7 @@
 """The shipped experiments as a gallery: groups by question, each experiment with its cost and a small picture.
 
 The groups are in `experiments/groups.json`, where a name that ends with `/` is a folder. The cost is that of up to three points of
-the sweep; the picture is what the first point has.
+the sweep; the picture is what the first point has. Both are in `experiments/gallery.json`, which `make docs` writes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments, with_sweep
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import count_points, expand
+from longhaul.orchestrator.system.dataclass_json import decode, encode
 
-GROUPS = Path(__file__).resolve().parents[1] / "experiments" / "groups.json"
+_FOLDER = Path(__file__).resolve().parents[1] / "experiments"
+_GROUPS, _MADE = _FOLDER / "groups.json", _FOLDER / "gallery.json"
 _MOST_FLOWS = 8
 
 
@@ -90,14 +92,21 @@ def read_groups() -> tuple[Group, ...]:
             one["about"],
             tuple(dict.fromkeys(name for entry in one["experiments"] for name in named(entry))),
         )
-        for one in json.loads(GROUPS.read_text())
+        for one in json.loads(_GROUPS.read_text())
     )
 
 
 @cache
 def gallery() -> Gallery:
-    """The gallery, made once per process."""
-    return Gallery(read_groups(), tuple(_shipped(name) for name in shipped_experiments()))
+    """The gallery, as `make docs` wrote it: making it takes seconds."""
+    rows = json.loads(_MADE.read_text())
+    return Gallery(read_groups(), tuple(decode(Shipped, row) for row in rows))
+
+
+def gallery_text() -> str:
+    """The experiments of the gallery as JSON, one in each line."""
+    rows = (json.dumps(encode(_shipped(name))) for name in shipped_experiments())
+    return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
 def _shipped(name: str) -> Shipped:
@@ -118,9 +127,11 @@ def _part(experiment: Experiment, points: int) -> Experiment:
 
 
 def _miniature(run: Run) -> Miniature:
-    length_us = run.duration_us
+    def share(at_us: int) -> float:
+        return round(at_us / run.duration_us, 3)
+
     lanes = (
-        Lane(flow.start_us / length_us, (length_us if flow.stop_us is None else flow.stop_us) / length_us)
+        Lane(share(flow.start_us), share(run.duration_us if flow.stop_us is None else flow.stop_us))
         for flow in run.flows[:_MOST_FLOWS]
     )
     return Miniature(
@@ -128,5 +139,5 @@ def _miniature(run: Run) -> Miniature:
         hops=max(len(flow.forward) - 1 for flow in run.flows),
         receivers=len({flow.to_node for flow in run.flows}),
         flows=tuple(lanes),
-        changes=tuple(change.at_us / length_us for change in run.schedule),
+        changes=tuple(share(change.at_us) for change in run.schedule),
     )

@@ -38,17 +38,24 @@ def test_form_marks_an_error_and_launches_two_flows(at_launch: Page, visitor: Vi
     bandwidth.fill("10 Mbit/s")
     expect(bandwidth).to_have_attribute("aria-invalid", "false")
     page.get_by_role("button", name="Add flow").click()
-    second = page.get_by_role("group", name="Flow two")
-    second.get_by_label("Congestion control").select_option("reno")
+    # A flow is named after its congestion control, until the user names it.
+    added = page.get_by_role("group", name="Flow bbr")
+    added.get_by_label("Congestion control").select_option("reno")
+    second = page.get_by_role("group", name="Flow reno")
+    second.get_by_role("button", name="Duplicate flow reno").click()
+    third = page.get_by_role("group", name="Flow reno-2")
+    third.get_by_label("Name").fill("mine")
+    page.get_by_role("group", name="Flow mine").get_by_label("Congestion control").select_option("bic")
+    page.get_by_role("group", name="Flow mine").get_by_role("button", name="Remove flow mine").click()
     second.get_by_label("Start", exact=True).fill("0.5 s")
-    expect(page.get_by_role("img", name=re.compile("flow two over a1, s1, b1"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("flow reno over a1, s1, b1"))).to_be_visible()
     visitor.pictures("launch")
     assert draft(page).startswith("# Form and text show the same experiment")
     button(page).click()
     found = launched(page, service)
     assert found["status"] == "done"
     assert [(flow["name"], flow["cc"], flow["start"]) for flow in found["spec"]["flows"]] == [
-        ("one", "cubic", "0 s"), ("two", "reno", "0.5 s"),
+        ("cubic", "cubic", "0 s"), ("reno", "reno", "0.5 s"),
     ]  # fmt: skip
 
 
@@ -225,7 +232,7 @@ def test_links_their_changes_and_phases_are_set_by_form(at_launch: Page, visitor
     found = launched(page, service)
     assert found["status"] == "done"
     spec = found["spec"]
-    assert spec["links"]["s1-s2"] == {"bandwidth": "8 Mbit/s", "loss": 1e-4}
+    assert spec["links"]["s1-s2"] == {"bandwidth": "8 Mbit/s", "loss": "1e-4"}
     assert spec["schedule"][0]["links"] == {"s2-s3": {"rtt": "30 ms"}}
     assert spec["phases"] == {"begin": ["0 s", "1 s"]}
 
@@ -381,10 +388,19 @@ def test_backends_show_whether_they_are_ready(at_launch: Page) -> None:
 def test_phone_switches_between_form_and_text(phone: Visitor) -> None:
     phone.logs_in("run", "launch")
     page = phone.page
-    expect(page.get_by_label("Duration")).to_be_visible()
+    name = page.get_by_label("Name", exact=True).first
+    expect(name).to_be_in_viewport()
     expect(page.get_by_role("textbox", name=EDITOR)).to_be_hidden()
+    # A phone's browser zooms in on smaller letters.
+    fields = page.locator("input:visible, select:visible, textarea:visible")
+    assert min(fields.evaluate_all("all => all.map(one => parseFloat(getComputedStyle(one).fontSize))")) >= 16
+    drawing = page.get_by_role("img", name=re.compile("^The path"))
+    expect(drawing).not_to_be_in_viewport()
     phone.pictures("launch-phone")
     page.get_by_text("Text", exact=True).click()
     expect(page.get_by_role("textbox", name=EDITOR)).to_be_visible()
     expect(page.get_by_label("Duration")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    expect(page.get_by_role("textbox", name=EDITOR)).to_be_in_viewport()
+    size = page.get_by_role("textbox", name=EDITOR).evaluate("one => parseFloat(getComputedStyle(one).fontSize)")
+    assert size >= 16

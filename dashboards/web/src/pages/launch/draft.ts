@@ -15,13 +15,12 @@ export interface Draft {
 export const FIRST: Draft = {
   text: `# Form and text show the same experiment: a change in one appears in the other.
 experiment: my-experiment
-about: One flow on a long path.
 path:
   bandwidth: 100 Mbit/s
   rtt: 40 ms
   buffer: 1 BDP
 flows:
-  - {name: one, cc: cubic}
+  - {name: cubic, cc: cubic}
 duration: 30 s
 warmup: 2 s
 `,

@@ -19,11 +19,13 @@ interface Props {
   /** Converts the text to a value, if the schema does not determine it. */
   read?: (text: string) => Value;
   wide?: boolean;
+  /** Replaces the writing of a value that is not empty. */
+  onPick?: (text: string) => void;
   /** The value of an empty field; without it, the field is removed. */
   empty?: Value;
 }
 
-export function FieldAt({ at, label, help, placeholder, choices, offers, read, wide = false, empty }: Props) {
+export function FieldAt({ at, label, help, placeholder, choices, offers, read, wide = false, onPick, empty }: Props) {
   const { data, schema, mistakes } = useEdit();
   const id = useId();
   const found = schema && schemaAt(schema, at);
@@ -39,7 +41,8 @@ export function FieldAt({ at, label, help, placeholder, choices, offers, read, w
     className: styles.control,
   };
   const commit = (text: string): void => {
-    write(at, text.trim() === "" ? empty : (read ?? ((one) => typed(found, one)))(text), schema);
+    if (onPick && text.trim() !== "") onPick(text.trim());
+    else write(at, text.trim() === "" ? empty : (read ?? ((one) => typed(found, one)))(text), schema);
   };
   return (
     <div className={wide ? styles.wide : styles.field}>

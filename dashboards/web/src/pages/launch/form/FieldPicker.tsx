@@ -1,5 +1,5 @@
 /** A list of fields behind a search, in groups: a combobox that arrow keys, Enter and Escape operate. */
-import { type KeyboardEvent, useId, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import styles from "./FieldPicker.module.css";
 import { matching, type SweepField } from "./sweepFields";
 
@@ -16,6 +16,11 @@ export function FieldPicker({ label, prompt, fields, disabled, onPick }: Props) 
   const [sought, setSought] = useState("");
   const [open, setOpen] = useState(false);
   const [place, setPlace] = useState(0);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The bar at the lower edge would cover it.
+    if (open) list.current?.scrollIntoView({ block: "nearest" });
+  }, [open]);
   const found = matching(fields, sought);
   const groups = [...new Set(found.map((one) => one.group))];
   // The keys follow the order of the groups on the screen.
@@ -71,7 +76,7 @@ export function FieldPicker({ label, prompt, fields, disabled, onPick }: Props) 
         onBlur={close}
         onKeyDown={press}
       />
-      <div id={`${id}-list`} role="listbox" aria-label={label} className={styles.list} hidden={!open}>
+      <div ref={list} id={`${id}-list`} role="listbox" aria-label={label} className={styles.list} hidden={!open}>
         {open &&
           groups.map((group) => (
             <div key={group} role="group" aria-label={group}>

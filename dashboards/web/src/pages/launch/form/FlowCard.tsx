@@ -8,9 +8,10 @@ import { controlNames } from "../controls";
 import { mistakeAt } from "../problems";
 import { fieldsOf, trafficOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
-import { append, type FlowEntry, freeName, numberOrText, useEdit, write } from "./edit";
+import { append, type FlowEntry, numberOrText, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
+import { changeControl, nameAfter } from "./flowNames";
 import { MistakeText } from "./MistakeText";
 import { Remove } from "./Remove";
 
@@ -50,7 +51,7 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
     write(at, { ...kept, ...(start === undefined ? BULK : { [kind]: start }) }, schema);
   };
   const copy = (): void => {
-    const value = { ...(entry.value as Record<string, Value>), name: freeName("flow", taken, [`${entry.name}-copy`]) };
+    const value = { ...(entry.value as Record<string, Value>), name: nameAfter(entry.cc || entry.name, taken) };
     append("flows", taken.length, value, schema);
   };
   return (
@@ -88,6 +89,7 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
             at={[...at, "cc"]}
             choices={controlNames(names, data)}
             help={controlOf(names, entry.cc)?.about ?? ""}
+            onPick={(cc) => changeControl(entry, cc, taken, schema)}
           />
         )}
         {entry.kind in kinds && parts.length === 0 && <FieldAt at={[...at, entry.kind]} />}

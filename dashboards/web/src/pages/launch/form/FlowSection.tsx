@@ -1,11 +1,10 @@
 /** The flows: one card each. */
 import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
-import { append, flowEntries, freeName, useEdit } from "./edit";
+import { append, flowEntries, useEdit } from "./edit";
 import { FlowCard } from "./FlowCard";
+import { nameAfter } from "./flowNames";
 import { ListSection } from "./ListSection";
-
-const NAMES = ["one", "two", "three", "four"];
 
 export function FlowSection() {
   const { data, schema, mistakes } = useEdit();
@@ -15,7 +14,7 @@ export function FlowSection() {
   const add = (): void => {
     const used = new Set(entries.map((entry) => entry.cc));
     const cc = ["cubic", "bbr", "reno", "htcp"].find((name) => !used.has(name)) ?? "cubic";
-    append("flows", entries.length, { name: freeName("flow", taken, NAMES), cc }, schema);
+    append("flows", entries.length, { name: nameAfter(cc, taken), cc }, schema);
   };
   return (
     <ListSection

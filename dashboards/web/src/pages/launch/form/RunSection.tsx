@@ -17,7 +17,7 @@ export function RunSection() {
         <FieldAt at={["duration"]} placeholder="e.g. 30 s" />
         <FieldAt at={["warmup"]} placeholder="0 s" />
         <FieldAt at={["repeats"]} />
-        <FieldAt at={["about"]} wide />
+        <FieldAt at={["about"]} placeholder="what the experiment is to show" wide />
       </div>
       <details className={styles.more}>
         <summary>Seed, kernel, sampling</summary>

@@ -1,5 +1,5 @@
 /** The shipped experiments in groups by question, with their pictures and costs: search, choose with the arrow keys, and replace the draft. */
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useEffect, useEffectEvent, useState } from "react";
 import { problemOf } from "../../../api/problem";
 import { Dialog } from "../../../parts/Dialog";
 import { ErrorNote } from "../../../parts/ErrorNote";
@@ -38,9 +38,17 @@ export function Presets({ onClose }: { onClose: () => void }) {
       onClose();
     } else if (event.key === "Enter") {
       event.preventDefault();
-      take(shelves.flatMap((shelf) => shelf.presets)[ids.indexOf(chosen ?? "")]);
+      if (gallery.isPending) setEntered(true);
+      else takeChosen();
     }
   };
+  const takeChosen = (): void => take(shelves.flatMap((shelf) => shelf.presets)[ids.indexOf(chosen ?? "")]);
+  // Enter before the gallery has arrived counts when it arrives.
+  const [entered, setEntered] = useState(false);
+  const arrived = useEffectEvent(takeChosen);
+  useEffect(() => {
+    if (entered && !gallery.isPending) arrived();
+  }, [entered, gallery.isPending]);
   const failed = error ?? gallery.error;
   return (
     <Dialog title="Presets" onClose={onClose}>
