@@ -42,7 +42,16 @@ from longhaul.api.http.responses import (
 )
 from longhaul.api.http.threads import looks_up, takes_long
 from longhaul.api.lab import Lab
-from longhaul.api.schemas.experiments import AskedFor, Experiment, ExperimentRow, Experiments, Note, Progress, Result
+from longhaul.api.schemas.experiments import (
+    AskedFor,
+    Experiment,
+    ExperimentChange,
+    ExperimentRow,
+    Experiments,
+    Note,
+    Progress,
+    Result,
+)
 from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.aggregate import Repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
@@ -154,6 +163,16 @@ def cancel(key: ExperimentId, lab: TheLab, caller: Runner) -> Experiment:
     """Cancel its unfinished runs, except those that another experiment needs too. Cancelling twice is not an error."""
     _check_owner(lab.experiments.get(key), caller)
     lab.experiments.cancel(key)
+    return experiment_document(lab, lab.experiments.get(key))
+
+
+@router.patch("/{id}", summary="Change the priority of an experiment", operation_id="change_experiment")
+def change(key: ExperimentId, wanted: ExperimentChange, lab: TheLab, caller: Runner) -> Experiment:
+    """Its waiting runs come before those of a lower priority; a run that another experiment wants too keeps the higher of both."""
+    row = lab.experiments.get(key)
+    _check_owner(row, caller)
+    if not lab.experiments.give_priority(key, wanted.priority):
+        raise Conflict("changing experiment", key, f"it is {row['status']}", "only the runs that wait have an order")
     return experiment_document(lab, lab.experiments.get(key))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import time
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -17,7 +18,10 @@ from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import ROOT
 from longhaul.api.schemas.lab import About, Change, Changes, Disk, Queue, Share, Task, Worker
 from longhaul.orchestrator.database import queue_view
+from longhaul.orchestrator.database.work import unpacked_run
 from longhaul.orchestrator.database.workers import Workers
+from longhaul.orchestrator.plan.cost import wall_estimate_s
+from longhaul.orchestrator.plan.run import Run
 
 router = APIRouter(route_class=Reading, tags=["lab"])
 
@@ -106,6 +110,15 @@ def read_about(lab: TheLab, hub: TheHub, caller: Reader) -> About:
     )
 
 
+@lru_cache(maxsize=4096)
+def _estimate_s(run_id: str, packed: bytes) -> float | None:
+    try:
+        return round(wall_estimate_s(Run.from_json(unpacked_run(packed))), 3)
+    except ValueError:
+        # Queued by a version with another format of plans.
+        return None
+
+
 def _task(row: dict[str, Any]) -> Task:
     return Task(
         run=row["run_id"],
@@ -113,5 +126,6 @@ def _task(row: dict[str, Any]) -> Task:
         point=from_json(row["point"]),
         controls=row["controls"].split(),
         by=row["claimed_by"],
+        wall_estimate_s=_estimate_s(row["run_id"], row["packed"]),
         **{name: row[name] for name in Task.model_fields.keys() & row.keys() - {"point", "controls"}},
     )

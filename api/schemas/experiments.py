@@ -55,6 +55,17 @@ class Wire(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1]), WHOLE]
+
+
+class ExperimentChange(BaseModel):
+    """What may change of a submitted experiment."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"priority": 5}]})
+
+    priority: Priority
+
+
 class AskedFor(Wire):
     """An experiment to run: its fields or the name of a shipped one, never a file on the server."""
 
@@ -80,7 +91,7 @@ class AskedFor(Wire):
     )
     seed: Annotated[int, Field(ge=0, lt=2**32), WHOLE] | None = None
     repeats: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None
-    priority: Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1]), WHOLE] = 0
+    priority: Priority = 0
 
     def as_request(self) -> Request:
         """The request for the desk."""

@@ -17,8 +17,10 @@ class Task(Wire):
     run: str
     href: str
     experiment: str
+    experiment_id: str | None = Field(description="The owner's experiment that wants it.")
     backend: str
     point: dict[str, str]
+    seed: int
     controls: list[str]
     owner: str
     priority: int
@@ -27,6 +29,7 @@ class Task(Wire):
     queued_s: float = Field(description="When it was queued, in seconds since 1970.")
     started_at: str | None
     virtual_s: float
+    wall_estimate_s: float | None = Field(description="The estimated processor time of the whole run.")
     progress_s: float = Field(description="The virtual time reached, in seconds.")
     by: str | None = Field(description="The dispatcher that runs it.")
     cancel: bool = Field(description="Whether it is cancelled; its dispatcher ends it soon.")

@@ -246,6 +246,22 @@ class Experiments:
             give_up(connection, waiting)
             say_over(connection, experiment)
 
+    def give_priority(self, experiment: str, priority: int) -> bool:
+        """Set the priority of an unfinished experiment; a run that others want too keeps the highest of theirs. False if it has ended."""
+        wanting = (
+            select(func.max(EXPERIMENTS.c.priority))
+            .join(EXPERIMENT_RUNS, EXPERIMENT_RUNS.c.experiment_id == EXPERIMENTS.c.id)
+            .where(EXPERIMENT_RUNS.c.run_id == WORK.c.run_id, EXPERIMENTS.c.status.in_(LIVE))
+            .scalar_subquery()
+        )
+        its = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id == experiment)
+        with self._database.write() as connection:
+            unfinished = and_(EXPERIMENTS.c.id == experiment, EXPERIMENTS.c.status.in_(LIVE))
+            changed = connection.execute(update(EXPERIMENTS).where(unfinished).values(priority=priority)).rowcount
+            if changed:
+                connection.execute(update(WORK).where(WORK.c.run_id.in_(its)).values(priority=wanting))
+        return bool(changed)
+
     def remove(self, experiment: str) -> None:
         """Delete an experiment that has ended; its runs stay for others."""
         with self._database.write() as connection:

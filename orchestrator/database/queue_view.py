@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, case, func, select
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from longhaul.orchestrator.database.connection import Database
-from longhaul.orchestrator.database.tables import RUNS, WORK
-from longhaul.orchestrator.database.work import is_free, order_of
+from longhaul.orchestrator.database.statuses import LIVE
+from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
+from longhaul.orchestrator.database.work import in_order, is_free
 
 Row = dict[str, Any]
 
@@ -19,6 +20,7 @@ _SHOWN = (
     RUNS.c.backend,
     RUNS.c.point,
     RUNS.c.controls,
+    RUNS.c.seed,
     RUNS.c.virtual_s,
     RUNS.c.started_at,
     WORK.c.owner,
@@ -29,6 +31,7 @@ _SHOWN = (
     WORK.c.progress_s,
     WORK.c.claimed_by,
     WORK.c.cancel,
+    WORK.c.run.label("packed"),
 )
 
 
@@ -55,24 +58,32 @@ def read_queue(database: Database, now_s: float, limit: int) -> Queue:
     """The run queue now, from one snapshot: at most `limit` running and `limit` waiting runs."""
     free = is_free(now_s)
     with database.read() as connection:
-        return Queue(
-            _running(connection, free, limit), _next(connection, free, now_s, limit), _owners(connection, free)
-        )
+        return Queue(_running(connection, free, limit), _next(connection, now_s, limit), _owners(connection, free))
 
 
 def _running(connection: Connection, free: ColumnElement[bool], limit: int) -> list[Row]:
     """Running runs, the longest first."""
     query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).where(~free)
-    found = connection.execute(query.order_by(RUNS.c.started_at, WORK.c.run_id).limit(limit))
-    return [dict(row._mapping) for row in found]
+    return _rows(connection, query.order_by(RUNS.c.started_at, WORK.c.run_id).limit(limit))
 
 
-def _next(connection: Connection, free: ColumnElement[bool], now_s: float, limit: int) -> list[Row]:
+def _rows(connection: Connection, query: Select[Any]) -> list[Row]:
+    """The rows, each with the experiment of its owner that wants it; of several, the one with the highest priority."""
+    rows = [dict(row._mapping) for row in connection.execute(query)]
+    wanting = (
+        select(EXPERIMENT_RUNS.c.run_id, EXPERIMENTS.c.id, EXPERIMENTS.c.owner)
+        .join(EXPERIMENTS, EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id)
+        .where(EXPERIMENT_RUNS.c.run_id.in_([row["run_id"] for row in rows]), EXPERIMENTS.c.status.in_(LIVE))
+        .order_by(EXPERIMENTS.c.priority, EXPERIMENTS.c.created_at.desc())
+    )
+    found = {(run_id, owner): key for run_id, key, owner in connection.execute(wanting)}
+    return [row | {"experiment_id": found.get((row["run_id"], row["owner"]))} for row in rows]
+
+
+def _next(connection: Connection, now_s: float, limit: int) -> list[Row]:
     """Waiting runs, in the order in which they would be taken if all were taken now."""
-    running, _, order = order_of(now_s)
-    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id).outerjoin(running, running.c.owner == WORK.c.owner)
-    found = connection.execute(query.where(free).order_by(*order).limit(limit))
-    return [dict(row._mapping) for row in found]
+    query = select(*_SHOWN).join(RUNS, RUNS.c.id == WORK.c.run_id)
+    return _rows(connection, in_order(query, now_s).limit(limit))
 
 
 def _owners(connection: Connection, free: ColumnElement[bool]) -> list[Row]:

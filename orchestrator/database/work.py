@@ -6,7 +6,8 @@
 
 A claim is a lease: a dead holder delays a run for no longer than the lease. Its `fence` rises with every claim, and
 the holder of an older one can no longer report on the run; only a finished result counts from any holder,
-because it is the same result. The order is: higher priority, then the owner with the fewest running, then the earliest.
+because it is the same result. The order is: higher priority, then the owner with the fewest running or who waits longest, then of this
+owner the batch of runs with the fewest waiting, then the earliest.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Subquery, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, insert, or_, select, update
 
 from longhaul.orchestrator.database.connection import Database, chunks, insert_new, new_keys
 from longhaul.orchestrator.database.counters import add_counts
@@ -74,8 +75,7 @@ class Wanted:
     @property
     def run(self) -> Mapping[str, Any]:
         """Its run.json."""
-        found: Mapping[str, Any] = _unpacked(self.packed)["run"]
-        return found
+        return unpacked_run(self.packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +166,45 @@ def is_free(now_s: float) -> ColumnElement[bool]:
     return or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
 
 
-def order_of(now_s: float) -> tuple[Subquery, ColumnElement[int], Sequence[ColumnElement[Any]]]:
-    """How many runs each owner has running, to be joined by the owner, and as a number; and the order in which runs are taken then."""
-    running = (
-        select(WORK.c.owner, func.count().label("running")).where(~is_free(now_s)).group_by(WORK.c.owner).subquery()
+def in_order(query: Select[Any], now_s: float, most_each: int | None = None) -> Select[Any]:
+    """The waiting runs of a query on the queue in the order in which they are taken; none of owners who have `most_each` running.
+
+    Runs that were submitted together are a batch. Of the batches of one owner that with the fewest waiting runs comes first, so that
+    one run does not wait for the thousands of a sweep.
+    """
+    free = is_free(now_s)
+    owners = (
+        select(
+            WORK.c.owner,
+            func.sum(case((free, 0), else_=1)).label("running"),
+            func.min(case((free, WORK.c.queued_s), else_=None)).label("first_s"),
+        )
+        .group_by(WORK.c.owner)
+        .subquery()
     )
-    has = func.coalesce(running.c.running, 0)
-    return running, has, (WORK.c.priority.desc(), has, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+    batch = (WORK.c.owner, WORK.c.queued_s)
+    batches = select(*batch, func.count().label("waiting")).where(free).group_by(*batch).subquery()
+    query = (
+        query.join(owners, owners.c.owner == WORK.c.owner)
+        .join(batches, and_(batches.c.owner == WORK.c.owner, batches.c.queued_s == WORK.c.queued_s))
+        .where(free)
+    )
+    if most_each is not None:
+        query = query.where(owners.c.running < most_each)
+    of_owner = (owners.c.running, owners.c.first_s, WORK.c.owner)
+    of_batch = (batches.c.waiting, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
+    return query.order_by(WORK.c.priority.desc(), *of_owner, *of_batch)
 
 
 def _unpacked(packed: bytes) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(zlib.decompress(packed))
     return found
+
+
+def unpacked_run(packed: bytes) -> Mapping[str, Any]:
+    """The run.json of a queued run."""
+    run: Mapping[str, Any] = _unpacked(packed)["run"]
+    return run
 
 
 def _given_up(connection: Connection, run_id: str, fence: int) -> bool | None:
@@ -226,15 +253,8 @@ class Work:
 
     def _claim_one(self, holder: str, lease_s: float, most_each: int, needs: Sequence[str]) -> Claim | None:
         now_s = time.time()
-        running, has, order = order_of(now_s)
         free = is_free(now_s)
-        query = (
-            select(WORK)
-            .outerjoin(running, running.c.owner == WORK.c.owner)
-            .where(free, has < most_each, WORK.c.needs.in_(needs))
-            .order_by(*order)
-            .limit(1)
-        )
+        query = in_order(select(WORK).where(WORK.c.needs.in_(needs)), now_s, most_each).limit(1)
         with self._database.read() as connection:
             if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:
                 return None

@@ -49,25 +49,44 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 def test_queue_shows_running_and_next_runs(visitor: Visitor, service: Service) -> None:
     page = visitor.page
-    visitor.logs_in("read", "lab")
+    visitor.logs_in("run", "lab")
     expect(page.get_by_text("No run is running.")).to_be_visible()
     expect(page.get_by_text("No run is queued.")).to_be_visible()
     workers = page.get_by_role("table", name="Workers")
     expect(workers.locator("tbody tr")).to_have_count(1)
     expect(workers).to_contain_text("connected")
-    swept = ["duration=4000 s", "sweep={flows.app.cc: [cubic, reno]}"]
+    swept = ["duration=20000 s", "sweep={flows.app.cc: [cubic, reno, bic]}"]
     made = service.submit({"shipped": "quick", "set": swept, "priority": 3})
     running, waiting = page.get_by_role("table", name="Running"), page.get_by_role("table", name="Next")
     expect(running.locator("tbody tr")).to_have_count(1)
-    expect(waiting.locator("tbody tr")).to_have_count(1)
+    rows = waiting.locator("tbody tr")
+    expect(rows).to_have_count(2)
     # With the name of the flow: a sweep may vary the same field of several flows.
-    expect(waiting).to_contain_text("app cc reno")
+    expect(waiting).to_contain_text("app cc reno, seed 1")
+    expect(rows.first.get_by_label("Priority of quick")).to_have_value("3")
+    # A single run does not wait for the sweep of its owner.
+    service.submit({"shipped": "quick", "set": ["duration=20000 s", "experiment=single"], "priority": 3})
+    expect(rows.first).to_contain_text("single")
+    expect(rows.first).to_contain_text(re.compile("about .+about "))
+    rows.first.get_by_label("Priority of single").select_option("Low (-5)")
+    expect(rows.last).to_contain_text("single")
+    rows.last.get_by_label("Priority of single").select_option("First of all (10)")
+    expect(rows.first).to_contain_text("single")
     expect(running.get_by_role("progressbar")).to_be_visible()
     expect(page.get_by_role("table", name="Owners")).to_contain_text("runer")
     visitor.pictures("lab-queue")
-    with service.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    rows.first.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the run").click()
+    expect(rows).to_have_count(2)
+    # A reader of the lab sees the queue and cannot change it.
+    with service.client("read") as client:
+        assert client.patch(f"{ROOT}/experiments/{made['id']}", json={"priority": 1}).status_code == 403
+    rows.first.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel the experiment").click()
     expect(page.get_by_text("No run is running.")).to_be_visible()
+    with service.client() as client:
+        ended = client.patch(f"{ROOT}/experiments/{made['id']}", json={"priority": 1})
+    assert ended.status_code == 409, ended.text
 
 
 def test_host_is_leased_and_released(visitor: Visitor) -> None:

@@ -66,6 +66,7 @@ def test_form_captures_packets(at_launch: Page, service: Service) -> None:
     page.get_by_label("Warmup").fill("")
     page.locator("summary", has_text="Packets").click()
     page.get_by_role("button", name="Capture packets").click()
+    page.get_by_label("Priority").select_option("High (5)")
     where = page.get_by_label("Captured at")
     expect(where).to_have_value("bottleneck")
     where.fill("")
@@ -79,7 +80,7 @@ def test_form_captures_packets(at_launch: Page, service: Service) -> None:
     assert data(page)["capture"] == {"at": ["bottleneck", "a1"], "snap": 128}
     button(page).click()
     found = launched(page, service)
-    assert found["status"] == "done"
+    assert (found["status"], found["priority"]) == ("done", 5)
     expect(page.get_by_role("link", name=re.compile("capture.pcapng"))).to_be_visible()
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from longhaul.orchestrator.database.queue_view import read_queue
 from longhaul.orchestrator.system.errors import Conflict
 from tests.support.queue import RUN, Lab, document, failure
 from tests.support.queue import on_sqlite as on_sqlite
@@ -59,6 +60,30 @@ def test_the_order_is_priority_then_fair_then_first_come(lab: Lab) -> None:
     lab.submit("g", ["c1"], owner="cy", priority=1)
     # Ada has one running when Ben's first comes, and so on, turn by turn.
     assert lab.names(6) == ["c1", "a1", "b1", "a2", "b2", "a3"]
+
+
+def test_one_run_does_not_wait_for_the_sweep_of_its_owner(lab: Lab) -> None:
+    lab.submit("sweep", [f"s{number}" for number in range(5)])
+    assert lab.names(1) == ["s0"]
+    lab.submit("short", ["a"])
+    lab.submit("urgent", ["b1", "b2", "b3", "b4", "b5"], priority=1)
+    assert lab.names(20) == ["b1", "b2", "b3", "b4", "b5", "a", "s1", "s2", "s3", "s4"]
+
+
+def test_a_changed_priority_moves_waiting_runs_and_none_below_what_others_want(lab: Lab) -> None:
+    lab.submit("e", ["a", "both"], owner="ada")
+    lab.submit("f", ["b", "both"], owner="ben", priority=3)
+    lab.submit("g", ["c"], owner="ada")
+    assert lab.experiments.give_priority("g", 9)
+    assert lab.names(1) == ["c"]
+    assert lab.experiments.give_priority("f", 5)
+    assert lab.experiments.give_priority("f", -5)
+    assert lab.experiments.give_priority("e", 2)
+    assert [(row["run_id"], row["priority"]) for row in read_queue(lab.database, time.time(), 9).next] == [
+        ("a", 2), ("both", 2), ("b", -5),
+    ]  # fmt: skip
+    lab.experiments.cancel("g")
+    assert not lab.experiments.give_priority("g", 1)
 
 
 def test_no_owner_gets_more_than_their_share(lab: Lab) -> None:

@@ -1,8 +1,7 @@
 /** The run queue: running and next runs, their owners, and the workers. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
-import { listOf, shortField } from "../../data/runList";
-import { linkTo } from "../../navigation/hash";
+import { listOf } from "../../data/runList";
 import { Badge } from "../../parts/Badge";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -10,11 +9,11 @@ import { Panel } from "../../parts/Panel";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { count, spelt, wait } from "../../units";
+import { count, wait } from "../../units";
 import { KeyNumbers } from "./KeyNumbers";
 import styles from "./Lab.module.css";
-
-type Task = Schemas["Task"];
+import { NextRuns } from "./NextRuns";
+import { NAME, NEEDS, OWNER, type Task } from "./taskColumns";
 
 const POLL_MS = 2000;
 
@@ -67,7 +66,7 @@ export function Queue() {
       <Panel title="Next">
         {queue.next.length > 0 ? (
           <>
-            <Table label="Next" columns={NEXT} rows={queue.next} rowKey={(task) => task.run} />
+            <NextRuns queue={queue} />
             {queue.waiting > queue.next.length && (
               <p className={styles.none}>
                 and {count(queue.waiting - queue.next.length)} more:{" "}
@@ -77,33 +76,14 @@ export function Queue() {
           </>
         ) : (
           <p className={styles.none}>
-            No run is queued. Runs start by priority, then owners with the fewest running runs first, then in the order
-            of submission.
+            No run is queued. Runs start by priority, then owners with the fewest running runs first, then the
+            experiment with the fewest queued runs.
           </p>
         )}
       </Panel>
     </div>
   );
 }
-
-function TaskName({ task }: { task: Task }) {
-  const point = Object.entries(task.point).map(([field, value]) => `${shortField(field)} ${spelt(value)}`);
-  return (
-    <>
-      <a href={linkTo(["runs", task.run])}>{task.experiment}</a>{" "}
-      <span className={styles.faint}>{point.join(", ")}</span>
-    </>
-  );
-}
-
-const NAME: Column<Task> = { key: "run", name: "Run", cell: (task) => <TaskName task={task} /> };
-const OWNER: Column<Task> = { key: "owner", name: "Owner", cell: (task) => task.owner };
-const NEEDS: Column<Task> = {
-  key: "needs",
-  name: "Needs",
-  cell: (task) =>
-    ({ sandbox: "a slot", programs: "a slot", alone: "a machine", root: "a machine's root" })[task.needs] ?? task.needs,
-};
 
 const RUNNING: readonly Column<Task>[] = [
   NAME,
@@ -128,19 +108,6 @@ const RUNNING: readonly Column<Task>[] = [
   { key: "attempts", name: "Attempt", number: true, cell: (task) => task.attempts },
   NEEDS,
   { key: "by", name: "Worker", cell: (task) => task.by ?? "–" },
-];
-
-const NEXT: readonly Column<Task>[] = [
-  NAME,
-  OWNER,
-  { key: "priority", name: "Priority", number: true, cell: (task) => task.priority },
-  {
-    key: "waits",
-    name: "Queued for",
-    number: true,
-    cell: (task) => wait(Math.max(0, Date.now() / 1000 - task.queued_s)),
-  },
-  NEEDS,
 ];
 
 const OWNERS: readonly Column<Schemas["Share"]>[] = [

@@ -16,6 +16,7 @@ test("a draft survives its link unchanged", async () => {
     where: "guest",
     clock: null,
     hosts: ["hk"],
+    priority: 5,
   } as const;
   const word = await packed(one);
   expect(word).toMatch(/^[\w-]+$/);

@@ -10,6 +10,8 @@ export interface Draft {
   clock: "virtual" | "real" | null;
   /** From and to, or a host for each node, as in a1=hk. */
   hosts: readonly string[];
+  /** From -10 to 10; runs of a higher priority start first. */
+  priority: number;
 }
 
 export const FIRST: Draft = {
@@ -28,6 +30,7 @@ warmup: 2 s
   where: null,
   clock: null,
   hosts: [],
+  priority: 0,
 };
 
 // A service below another prefix is another lab.
@@ -80,6 +83,7 @@ export function read(found: unknown): Draft | null {
     where: fields.where === "guest" || fields.where === "host" ? fields.where : null,
     clock: fields.clock === "virtual" || fields.clock === "real" ? fields.clock : null,
     hosts: Array.isArray(fields.hosts) ? fields.hosts.filter((name) => typeof name === "string") : [],
+    priority: Number.isInteger(fields.priority) ? Math.max(-10, Math.min(10, Number(fields.priority))) : 0,
   };
 }
 

@@ -31,8 +31,8 @@ export default function Launch() {
   const now = useDraft();
   const parsed = useMemo(() => parseText(now.text), [now.text]);
   const asked = useMemo((): Asked | null => {
-    const { backend, where, clock, hosts } = now;
-    return parsed.data && { spec: { ...parsed.data }, backend, where, clock, hosts: [...hosts], set: [], priority: 0 };
+    const { backend, where, clock, hosts, priority } = now;
+    return parsed.data && { spec: { ...parsed.data }, backend, where, clock, hosts: [...hosts], set: [], priority };
   }, [parsed, now]);
   const readable = useLastReadable(parsed);
   const looked = usePreview(asked, parsed.data);

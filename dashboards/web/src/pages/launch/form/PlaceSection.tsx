@@ -1,6 +1,7 @@
 /** The backend of the runs and its clock: all of them, each with its missing pieces and their remedy. */
 import type { Backend } from "../../../data/runList";
 import { ErrorNote } from "../../../parts/ErrorNote";
+import { PrioritySelect } from "../../../parts/PrioritySelect";
 import { Waiting } from "../../../parts/Waiting";
 import { type Place, usePlaces } from "../catalogue";
 import { change, useDraft } from "../draft";
@@ -46,6 +47,18 @@ export function PlaceSection() {
         ))}
       </div>
       {now.backend === "hosts" && <HostChoice />}
+      <div className={styles.fields}>
+        <div className={styles.field}>
+          <label htmlFor="form-priority">Priority</label>
+          <PrioritySelect
+            id="form-priority"
+            className={styles.control}
+            value={now.priority}
+            onChange={(priority) => change({ priority })}
+          />
+          <div className={styles.help}>Of the runs that wait, those of a higher priority start first.</div>
+        </div>
+      </div>
     </section>
   );
 }
