@@ -91,9 +91,22 @@ def pages() -> Mapping[str, str]:
         **{f"pictures/{name}.svg": as_svg(picture_of(_drawn(name)), name) for name in CATALOG},
         "../README.md": _front_page(),
         "limits.md": _with_speeds("limits.md"),
+        "../dashboards/web/src/data/glossary.json": _glossary(),
         "../orchestrator/experiments/gallery.json": gallery_text(),
         "../longhaul/cli/help_lines.py": "\n".join(_help_lines()) + "\n",
     }
+
+
+def _glossary() -> str:
+    """The words of docs/glossary.md with their meanings, for the page's help: without links and marks."""
+    rows = re.findall(r"(?m)^\| ([^|]+?) \| ([^|]+?) \|", (DOCS / "glossary.md").read_text())
+    words = {
+        word: re.sub(r"`", "", re.sub(r" ?\(\[[^\]]*\]\([^)]*\)\)|\[([^\]]*)\]\([^)]*\)", r"\1", meaning))
+        for words, meaning in rows
+        for word in words.split(", ")
+        if words not in ("word", "---") and not ("," in words and ";" in meaning)
+    }
+    return json.dumps(words, indent=2, ensure_ascii=False) + "\n"
 
 
 def _front_page() -> str:

@@ -1,11 +1,20 @@
 /** The numbers of the first run, the cost of the experiment, and notes on it. */
 import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
+import { Explained } from "../../parts/Terms";
 import { bdp, count, digits, duration, packets, rate, size, wait } from "../../units";
 import styles from "./Launch.module.css";
 import type { Preview } from "./preview";
 
 const US = 1e-6;
+
+/** The words of the glossary for some of the names. */
+const TERMS: Readonly<Record<string, string>> = {
+  "Base RTT": "RTT",
+  Buffer: "buffer",
+  Packets: "",
+  "Slow start": "slow start",
+};
 
 const BLANK = ["\u00a0", "\u00a0"] as const;
 
@@ -61,7 +70,9 @@ export function Numbers({ preview, fresh }: { preview: Preview | null; fresh: bo
           const [value, more] = preview ? read(preview) : BLANK;
           return (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt>
+                <Explained name={name} word={TERMS[name] ?? name} />
+              </dt>
               <dd>
                 {value}
                 <small>{more}</small>

@@ -1,5 +1,8 @@
-/** One field of the experiment: its control comes from the schema, its error from the service; its description shows while it has the focus. */
+/** One field of the experiment: its control comes from the schema, its error from the service; its description shows while it has the focus, or on request. */
 import { useId, useState } from "react";
+import { termsOf } from "../../../data/terms";
+import { HelpButton } from "../../../parts/HelpButton";
+import { Terms } from "../../../parts/Terms";
 import { mistakeAt } from "../problems";
 import { type Schema, schemaAt } from "../schema";
 import { type Location, type Value, valueAt } from "../yamlText";
@@ -33,6 +36,9 @@ export function FieldAt({ at, label, help, placeholder, choices, offers, read, w
   const mistake = mistakeAt(mistakes, at, { below: typeof value === "object" });
   const words = choices ?? choicesOf(found);
   const initial = placeholder ?? defaultOf(found);
+  const about = help ?? found?.description ?? "";
+  const terms = termsOf(String(at.at(-1)), `${about} ${textOf(value)}`, textOf(value));
+  const [asked, setAsked] = useState(false);
   const wiring = {
     id,
     disabled: data === null,
@@ -46,17 +52,27 @@ export function FieldAt({ at, label, help, placeholder, choices, offers, read, w
   };
   return (
     <div className={wide ? styles.wide : styles.field}>
-      <label htmlFor={id}>{label ?? labelOf(at)}</label>
+      <div className={styles.named}>
+        <label htmlFor={id}>{label ?? labelOf(at)}</label>
+        {(about || terms.length > 0) && (
+          <HelpButton about={label ?? labelOf(at)} open={asked} onOpen={setAsked} stop={false} />
+        )}
+      </div>
       {words ? (
         <Choice value={textOf(value)} initial={initial} words={words} onChange={commit} wiring={wiring} />
       ) : (
         <TextInput value={textOf(value)} placeholder={initial} onChange={commit} wiring={wiring} offers={offers} />
       )}
-      <div id={`${id}-about`} className={mistake ? styles.mistake : styles.help}>
-        {mistake ? <MistakeText mistake={mistake} /> : (help ?? found?.description)}
+      <div className={mistake ? styles.mistake : styles.help} data-open={asked} ref={asked ? inSight : null}>
+        <span id={`${id}-about`}>{mistake ? <MistakeText mistake={mistake} /> : about}</span>
+        {!mistake && <Terms terms={terms} />}
       </div>
     </div>
   );
+}
+
+function inSight(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
 }
 
 interface Wiring {
