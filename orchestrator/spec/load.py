@@ -63,6 +63,8 @@ __all__ = [
 _SHIPPED = Path(__file__).resolve().parents[1] / "experiments"
 # A point that was read takes 4.4 kB until its experiment is deleted.
 _MOST_READ_POINTS = 5000
+# Mistakes that hide mistakes that hide mistakes; each round reads the experiment again.
+_MOST_ROUNDS = 8
 _UDP = [name for name, one in TRAFFIC.items() if one.kind == "udp"]
 
 _ALL = "all: `longhaul list experiments`"
@@ -211,7 +213,9 @@ def _read(document: Document, own_code: OwnCode) -> Experiment:
 def _hidden(document: Document, own_code: OwnCode, first: SpecError) -> list[FieldProblem]:
     """The mistakes that show only once those of the first error are corrected, so that the user gets all of them at once."""
     mended, found, error = Mended(document), [], first
-    while mended.mend(error.problems):
+    for _ in range(_MOST_ROUNDS):
+        if not mended.mend(error.problems):
+            break
         try:
             _read(mended.document, own_code)
         except SpecError as further:

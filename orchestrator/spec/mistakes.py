@@ -167,9 +167,9 @@ class Mended:
         self._touched.add(one.location)
         *way, last = one.location or ("",)
         place: Any = self._at(way)
-        if one.misnamed and isinstance(place, dict):
+        if one.misnamed and isinstance(place, dict) and last in place:
             return self._rename(place, tuple(way), str(last), one.nearest)
-        if one.nearest is not None and place is not None:
+        if one.nearest is not None and _is_in(last, place):
             place[last] = one.nearest
             return True
         self._guessed = True
@@ -185,9 +185,8 @@ class Mended:
     def _at(self, way: Sequence[str | int]) -> Any:
         place: Any = self.document.data
         for key in way:
-            inside = key in place if isinstance(place, dict) else isinstance(place, list) and int(key) < len(place)
-            place = place[key] if inside else None
-        return place if isinstance(place, dict | list) else None
+            place = place[key] if _is_in(key, place) else None
+        return place
 
     def _rename(self, place: dict[str, Any], way: Location, written: str, meant: str | None) -> bool:
         value = place.pop(written)
@@ -206,3 +205,10 @@ class Mended:
                 line = self._original.line(at)
                 return replace(one, location=at, field=path_of(self._original.data, at), line=line)
         return one
+
+
+def _is_in(key: str | int, place: object) -> bool:
+    """Whether a mapping or a list has this key or position; a location also names the alternatives of a field, which no data has."""
+    if isinstance(place, dict):
+        return key in place
+    return isinstance(place, list) and isinstance(key, int) and key < len(place)
