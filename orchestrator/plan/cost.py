@@ -74,11 +74,19 @@ def _used_mb(run: Run, traffic: Traffic) -> float:
 
 def wall_estimate_s(run: Run) -> float:
     """Seconds of real time for one run on one core of this machine."""
-    net_us = _NET_US[run.clock] if run.backend == "mininet" else 0.0
     if run.clock == "real":
-        return (_BOOT_US + net_us + run.duration_us + _KEEP_US) / 1e6
+        return (_BOOT_US + _net_us(run) + run.duration_us + _KEEP_US) / 1e6
+    return pace() * reference_estimate_s(run)
+
+
+def reference_estimate_s(run: Run) -> float:
+    """Seconds for one run in virtual time on the machine of the constants above."""
     guests_s = guest_estimate_s(run) / (1.0 if run.parts is None else _PARTS_FASTER)
-    return pace() * (guests_s + (net_us + _KEEP_US) / 1e6)
+    return guests_s + (_net_us(run) + _KEEP_US) / 1e6
+
+
+def _net_us(run: Run) -> float:
+    return _NET_US[run.clock] if run.backend == "mininet" else 0.0
 
 
 def _guest_us(run: Run, traffic: Traffic) -> float:
