@@ -139,7 +139,7 @@ def test_only_used_parts_of_a_large_network_are_drawn() -> None:
     [
         ({"flows": [{"name": "app", "cc": "cubik"}]}, ("flows", 0, "cc"), "flows.app.cc", "cubic"),
         ({"path": {"bandwith": "1 Mbit/s", "rtt": "1 ms"}}, ("path", "bandwith"), "path.bandwith", "bandwidth"),
-        ({"duration": "60"}, ("duration",), "duration", None),
+        ({"duration": "60"}, ("duration",), "duration", "60 s"),
         ({"sweep": {"path.rtt": ["1 ms", "fast"]}}, ("sweep", "path.rtt", 1), "sweep.path.rtt.1", None),
         ({"flows": [{"name": "app", "cc": "cubic", "stop": "2 h"}]}, ("flows", 0, "stop"), "flows.app.stop", None),
     ],
