@@ -13,7 +13,7 @@ from typing import Any
 from longhaul.orchestrator.analysis.aggregate import point_key, without
 from longhaul.orchestrator.plan.run_document import OfEveryRun, RunDocument
 from longhaul.orchestrator.system.errors import PlanError
-from longhaul.orchestrator.system.units import format_duration, format_rate, spelt
+from longhaul.orchestrator.system.units import format_duration, format_rate, spell_number
 
 Pair = tuple[RunDocument, RunDocument]
 
@@ -145,7 +145,7 @@ def _links(run: Mapping[str, Any]) -> str:
 def run_text(document: OfEveryRun) -> str:
     """A run's point and seed as text."""
     return ", ".join(
-        [*(f"{name}={spelt(value)}" for name, value in document["point"].items()), f"seed {document['seed']}"]
+        [*(f"{name}={spell_number(value)}" for name, value in document["point"].items()), f"seed {document['seed']}"]
     )
 
 

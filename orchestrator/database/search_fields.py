@@ -20,7 +20,7 @@ from longhaul.orchestrator.system.units import (
     SIZE_UNITS,
     format_duration,
     format_rate,
-    spelt,
+    spell_number,
 )
 
 # An index of PostgreSQL takes rows of 2704 bytes; longer lines lose only flows beyond the first dozens.
@@ -52,7 +52,7 @@ def asked_words(text: str) -> list[str]:
 def spellings(named: str) -> list[str]:
     """A named word with its number in each spelling that runs were kept with: `loss=1e-5` is `loss=1e-05` as well."""
     name, _, value = named.partition("=")
-    forms = [value, spelt(value)]
+    forms = [value, spell_number(value)]
     if _PLAIN_NUMBER.fullmatch(value):
         forms.append(str(float(value)))
     return [f"{name}={form}" for form in dict.fromkeys(forms)]

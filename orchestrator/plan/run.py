@@ -19,7 +19,7 @@ from longhaul.orchestrator.plan.placed.host import PlacedHost
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.placed.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
-from longhaul.orchestrator.system.units import spelt
+from longhaul.orchestrator.system.units import spell_number
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.
 Progress = Callable[[int], None]
@@ -392,5 +392,5 @@ class Run:
 def point_text(point: Mapping[str, str], between: str = ", ") -> str:
     """A point of a sweep as tables, titles and messages write it."""
     return between.join(
-        f"{name.removeprefix('flows.').removeprefix('path.')}={spelt(text)}" for name, text in point.items()
+        f"{name.removeprefix('flows.').removeprefix('path.')}={spell_number(text)}" for name, text in point.items()
     )

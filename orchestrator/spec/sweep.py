@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.yaml_text import locate
 from longhaul.orchestrator.system.errors import Allowed, allowed_instead
-from longhaul.orchestrator.system.units import spelt
+from longhaul.orchestrator.system.units import spell_number
 
 # These fields name the experiment, or determine how its runs are counted and evaluated: no point may change them.
 _FIXED = ("experiment", "about", "topology", "sweep", "repeats", "seed", "aggregate", "capture", "expect")
@@ -90,12 +90,12 @@ def value_text(value: object) -> str:
 def alike(sweep: Sweep) -> str | None:
     """The text of two different points that look the same in tables; their results would be taken for repeats."""
     if not isinstance(sweep, list):
-        values = {path: [spelt(value_text(value)) for value in listed] for path, listed in (sweep or {}).items()}
+        values = {path: [spell_number(value_text(value)) for value in listed] for path, listed in (sweep or {}).items()}
         counted = ((path, Counter(texts)) for path, texts in values.items())
         return next((f"{path}={text}" for path, texts in counted for text in texts if texts[text] > 1), None)
     seen: dict[tuple[tuple[str, str], ...], Point] = {}
     for point in sweep:
-        texts = {path: spelt(text) for path, text in point_texts(point).items()}
+        texts = {path: spell_number(text) for path, text in point_texts(point).items()}
         key = tuple(sorted(texts.items()))
         if key in seen:
             return ", ".join(f"{path}={text}" for path, text in texts.items())

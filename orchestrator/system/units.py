@@ -121,10 +121,10 @@ def format_size(count: int) -> str:
 
 def format_share(share: float) -> str:
     """1e-05 -> '1e-5', 0.02 -> '2 %'."""
-    return spelt(f"{share:g}") if 0 < share < 1e-3 else f"{share * 100:g} %"
+    return spell_number(f"{share:g}") if 0 < share < 1e-3 else f"{share * 100:g} %"
 
 
-def spelt(text: str) -> str:
+def spell_number(text: str) -> str:
     """A number as people read it, in one spelling: '1e-05' and '0.00001' -> '1e-5', '1e-3' -> '0.001'; other texts stay."""
     match = _NUMBER.fullmatch(text)
     if match is None or not (value := float(text)):

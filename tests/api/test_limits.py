@@ -18,7 +18,8 @@ from fastapi import FastAPI
 
 from longhaul.api.app import create_app
 from longhaul.api.http.limits import Buckets, Limits
-from longhaul.orchestrator.database.access.tokens import Access, tokens
+from longhaul.orchestrator.database.access import tokens
+from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.work import Wanted
 from tests.api.hostile import PROBLEM

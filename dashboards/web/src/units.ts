@@ -67,7 +67,7 @@ export function percent(part: Value): string {
 const NUMBER = /^[0-9]+(\.[0-9]+)?(e[+-]?[0-9]{1,2})?$/i;
 
 /** A number as people read it, in one spelling: "1e-05" and "0.00001" -> "1e-5", "1e-3" -> "0.001"; other texts stay. */
-export function spelt(text: string): string {
+export function spellNumber(text: string): string {
   const match = NUMBER.exec(text);
   const value = Number(text);
   if (match === null || value === 0) return text;

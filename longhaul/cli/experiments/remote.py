@@ -40,7 +40,7 @@ from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
 from longhaul.orchestrator.system.files import write_whole
 from longhaul.orchestrator.system.settings import secret
-from longhaul.orchestrator.system.units import spelt
+from longhaul.orchestrator.system.units import spell_number
 
 if TYPE_CHECKING:
     from longhaul.api.schemas.experiments import Experiment
@@ -173,7 +173,9 @@ def _follow(client: Client, made: Experiment, *, quiet: bool, charts: bool) -> E
             if event.kind in ("run.started", "run.retried"):
                 row = rows.get(event.run or "")
                 point = (
-                    [f"{path.rpartition('.')[2]}={spelt(value)}" for path, value in row.point.items()] if row else []
+                    [f"{path.rpartition('.')[2]}={spell_number(value)}" for path, value in row.point.items()]
+                    if row
+                    else []
                 )
                 title = " ".join([made.name, *point, f"seed {row.seed}" if row else ""])
                 length_s = row.virtual_s if row else 0.0

@@ -80,13 +80,13 @@ def search(options: SearchOptions) -> int:
 
 def _print_found(found: Found, claim: str) -> None:
     from longhaul.cli.terminal.console import plain_table, results_console
-    from longhaul.orchestrator.system.units import spelt
+    from longhaul.orchestrator.system.units import spell_number
 
     shown = sorted(found.tried, key=lambda one: one.distance)
     rows = [
         {
             "distance": f"{one.distance:.3f}",
-            **{name: spelt(str(value)) for name, value in one.values.items()},
+            **{name: spell_number(str(value)) for name, value in one.values.items()},
             "the claim": "breaks" if one.breaks else one.fault or "holds",
             "margin": _per_cent(one.margins),
         }
@@ -114,6 +114,6 @@ def _per_cent(margins: Sequence[float]) -> str:
 
 
 def _values(values: Mapping[str, object]) -> str:
-    from longhaul.orchestrator.system.units import spelt
+    from longhaul.orchestrator.system.units import spell_number
 
-    return ", ".join(f"{name}={spelt(str(value))}" for name, value in values.items())
+    return ", ".join(f"{name}={spell_number(str(value))}" for name, value in values.items())

@@ -9,7 +9,7 @@ from longhaul.orchestrator.analysis.compare import MISSING, Comparison
 from longhaul.orchestrator.analysis.report.comparison_text import gate_text, measure_text, place_text
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import sentence
-from longhaul.orchestrator.system.units import spelt
+from longhaul.orchestrator.system.units import spell_number
 
 
 def junit_xml(result: dict[str, Any]) -> str:
@@ -23,7 +23,7 @@ def junit_xml(result: dict[str, Any]) -> str:
         errors=str(sum(run["status"] == "failed" for run in runs)),
     )
     for run in runs:
-        point = ", ".join(f"{path}={spelt(value)}" for path, value in run["point"].items())
+        point = ", ".join(f"{path}={spell_number(value)}" for path, value in run["point"].items())
         case = ElementTree.SubElement(
             suite,
             "testcase",

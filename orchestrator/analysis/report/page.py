@@ -27,7 +27,7 @@ from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.preview.flow_text import NO_ANSWER, control_text, unanswered
 from longhaul.orchestrator.spec.model import PROGRAM
 from longhaul.orchestrator.system.extras import is_installed
-from longhaul.orchestrator.system.units import format_duration, format_rate, format_share, spelt
+from longhaul.orchestrator.system.units import format_duration, format_rate, format_share, spell_number
 from longhaul.orchestrator.trace.records import Trace
 
 # Values in the whole page are kept to about this many, so that a page of a large sweep still opens.
@@ -142,7 +142,7 @@ def _path_sentence(run: Run) -> str:
     if run.script is not None:
         script = " ".join([PurePath(run.script.file).name, *run.script.arguments])
         return f"Mininet script {script} · {len(run.links)} queues, the one with most losses and waiting first · {format_duration(run.duration_us)}"
-    point = "".join(f" · {path} = {spelt(value)}" for path, value in run.point.items())
+    point = "".join(f" · {path} = {spell_number(value)}" for path, value in run.point.items())
     return (
         f"{format_rate(meaning.bandwidth_bps)} · round trip {format_duration(meaning.rtt_us)} · "
         f"{meaning.queue}, buffer {meaning.buffer_text} ({meaning.buffer_packets} packets) · MTU {meaning.mtu} · "

@@ -101,5 +101,5 @@ def test_every_character_of_a_quantity_is_read(parse: Callable[[str], object]) -
 )
 def test_a_number_has_one_spelling(text: str, read: str) -> None:
     """The page spells numbers alike (units.test.ts)."""
-    assert units.spelt(text) == read
+    assert units.spell_number(text) == read
     assert units.format_share(1e-5) == "1e-5"

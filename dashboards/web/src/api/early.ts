@@ -10,14 +10,12 @@ interface Asked {
 }
 
 declare global {
-  interface Window {
-    /** By address. The first script is not part of the page's code, so it leaves the answers here. */
-    longhaulEarly?: Map<string, Asked>;
-  }
+  /** By address. The first script is not part of the page's code, so it leaves the answers here. */
+  var longhaulEarly: Map<string, Asked> | undefined;
 }
 
-window.longhaulEarly ??= new Map();
-const asked = window.longhaulEarly;
+globalThis.longhaulEarly ??= new Map();
+const asked = globalThis.longhaulEarly;
 
 /** Sends the first requests of the view at this address. */
 export function askEarly(hash: string): void {

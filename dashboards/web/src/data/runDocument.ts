@@ -1,6 +1,6 @@
 /** The parts of a run's result (docs/results.md) that the page shows. */
 import type { Schemas } from "../api/client";
-import { digits, spelt } from "../units";
+import { digits, spellNumber } from "../units";
 import { isLive } from "./runList";
 
 export type Run = Schemas["Run"];
@@ -116,6 +116,6 @@ export function windowText({ window_s, duration_s }: Outline): string {
 /** The swept values of a point, as in "rtt 20 ms, app.cc reno"; empty without a sweep. */
 export function pointText(point: Readonly<Record<string, string>>): string {
   return Object.entries(point)
-    .map(([path, value]) => `${path.replace(/^(flows|path)\./, "")} ${spelt(value)}`)
+    .map(([path, value]) => `${path.replace(/^(flows|path)\./, "")} ${spellNumber(value)}`)
     .join(", ");
 }

@@ -1,7 +1,7 @@
 /** The grid of a heat map: a button with a number for each cell, and a scale. */
 
 import { measureValue } from "../../data/measures";
-import { spelt } from "../../units";
+import { spellNumber } from "../../units";
 import styles from "./HeatGrid.module.css";
 import { colourAt, type Heat, notesOn, type PointNote, shareOf, shortValue } from "./heat";
 
@@ -32,7 +32,7 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, notes, onChoose }
               {x.replace(/^(flows|path)\./, "")} →
             </td>
             {heat.columns.map((column) => (
-              <th key={column} scope="col" title={spelt(column)}>
+              <th key={column} scope="col" title={spellNumber(column)}>
                 {shortValue(column)}
               </th>
             ))}
@@ -41,7 +41,7 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, notes, onChoose }
         <tbody>
           {heat.rows.map((row, down) => (
             <tr key={row}>
-              <th scope="row" title={spelt(row)}>
+              <th scope="row" title={spellNumber(row)}>
                 {shortValue(row)}
               </th>
               {heat.columns.map((column, across) => {

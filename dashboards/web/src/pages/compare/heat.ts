@@ -1,6 +1,6 @@
 /** A sweep as a grid of cells: the point of each cell, the mean over its runs, and its colour. */
 import { contrast } from "../../theme/colourMath";
-import { spelt } from "../../units";
+import { spellNumber } from "../../units";
 import { mean } from "./statistics";
 
 export interface RunValue {
@@ -83,5 +83,5 @@ export function shareOf(heat: Heat, value: number): number {
 /** A swept value as a heading: of a whole flow, only its congestion control. */
 export function shortValue(value: string): string {
   const cc = /(?:^|[{ ,"])"?cc"?: *"?([a-z0-9_]+)/.exec(value)?.[1];
-  return cc ?? spelt(value);
+  return cc ?? spellNumber(value);
 }

@@ -3,14 +3,14 @@ import type { Schemas } from "../../api/client";
 import { shortField } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import type { Column } from "../../parts/Table";
-import { spelt } from "../../units";
+import { spellNumber } from "../../units";
 import styles from "./Lab.module.css";
 
 export type Task = Schemas["Task"];
 
 /** The name of the experiment with what distinguishes the run from the others: its swept values and its seed. */
 function TaskName({ task }: { task: Task }) {
-  const point = Object.entries(task.point).map(([field, value]) => `${shortField(field)} ${spelt(value)}`);
+  const point = Object.entries(task.point).map(([field, value]) => `${shortField(field)} ${spellNumber(value)}`);
   return (
     <>
       <a href={linkTo(["runs", task.run])}>{task.experiment}</a>{" "}

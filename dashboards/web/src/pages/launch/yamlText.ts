@@ -18,7 +18,7 @@ import {
   visit,
   type YAMLMap,
 } from "yaml";
-import { spelt } from "../../units";
+import { spellNumber } from "../../units";
 import { faultsOf } from "./yamlFaults";
 
 /** Keys and positions, as the service reports them: ["flows", 0, "cc"]. */
@@ -118,7 +118,7 @@ function exchanged(text: string, doc: Document, location: Location, node: Scalar
 /** A value as YAML: in braces and brackets a comma needs quotes. */
 export function scalarText(value: Value, inFlow: boolean): string {
   const options = { lineWidth: 0, customTags } as const;
-  if (typeof value === "number") return spelt(String(value));
+  if (typeof value === "number") return spellNumber(String(value));
   if (!inFlow) return stringify(value, options).trimEnd();
   return stringify([value], { ...options, collectionStyle: "flow", flowCollectionPadding: false })
     .trim()

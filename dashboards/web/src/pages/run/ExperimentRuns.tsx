@@ -4,7 +4,7 @@ import type { RunRow } from "../../data/runList";
 import { linkTo } from "../../navigation/route";
 import { StatusBadge } from "../../parts/Badge";
 import { type Column, Table } from "../../parts/Table";
-import { NONE, spelt, wait } from "../../units";
+import { NONE, spellNumber, wait } from "../../units";
 import styles from "./ExperimentRuns.module.css";
 
 interface Props {
@@ -29,7 +29,7 @@ export function ExperimentRuns({ rows, shown, onShow }: Props) {
       (path): Column<RunRow> => ({
         key: path,
         name: path.replace(/^(flows|path)\./, ""),
-        cell: (row) => spelt(row.point[path] ?? NONE),
+        cell: (row) => spellNumber(row.point[path] ?? NONE),
         by: (row) => row.point[path],
       }),
     ),

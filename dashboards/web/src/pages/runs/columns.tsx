@@ -3,7 +3,7 @@ import { pointText } from "../../data/runDocument";
 import { type RunRow, shortField } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { StatusBadge } from "../../parts/Badge";
-import { ago, duration, moment, NONE, percent, plain, rate, spelt, wait } from "../../units";
+import { ago, duration, moment, NONE, percent, plain, rate, spellNumber, wait } from "../../units";
 import type { ListColumn, ListedRow } from "./PickTable";
 import styles from "./Rows.module.css";
 
@@ -91,7 +91,7 @@ function fieldColumn(field: string): RunColumn {
   const key = FIELD + field;
   return {
     key, name: shortField(field), title: field, width: 8, look: styles.path, sorts: [key, `-${key}`],
-    cell: (row) => spelt(row.point[field] ?? NONE), isEmpty: (row) => row.point[field] === undefined,
+    cell: (row) => spellNumber(row.point[field] ?? NONE), isEmpty: (row) => row.point[field] === undefined,
   }; // biome-ignore format: one look
 }
 
@@ -110,7 +110,7 @@ function runColumn(apart: ReadonlySet<string>, seedApart: boolean): RunColumn {
             .filter(([field]) => !apart.has(field))
             .map(([field, value]) => (
               <span key={field}>
-                {shortField(field)} {spelt(value)}
+                {shortField(field)} {spellNumber(value)}
               </span>
             ))}
           {!seedApart && <span className={styles.faint}>seed {row.seed}</span>}

@@ -1,6 +1,6 @@
 /** Shared by all sections of the form: the current experiment, and functions that edit its text. */
 import { createContext, useContext } from "react";
-import { spelt } from "../../../units";
+import { spellNumber } from "../../../units";
 import type { Names } from "../catalogue";
 import { change, draft } from "../draft";
 import type { Preview } from "../preview";
@@ -71,7 +71,7 @@ export function entriesOf(value: Value | undefined): [string, Value][] {
 export function textOf(value: Value | undefined): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "boolean") return value ? "on" : "off";
-  if (typeof value === "number") return spelt(String(value));
+  if (typeof value === "number") return spellNumber(String(value));
   if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
