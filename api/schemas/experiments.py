@@ -328,53 +328,6 @@ class Baseline(NewBaseline):
     )
 
 
-class NewToken(Wire):
-    """A token to make."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": "ci", "scope": "run", "days": 90}]}
-    )
-
-    name: str = Field(pattern=TOKEN_NAME)
-    scope: Literal["read", "run", "gate", "admin"]
-    days: Annotated[int, Field(ge=1, le=3650), WHOLE] | None = None
-
-
-class Token(Wire):
-    """A token, without its secret."""
-
-    id: str
-    name: str
-    scope: str
-    created_at: str
-    expires_s: float | None
-    revoked_at: str | None
-
-
-class ShownToken(Token):
-    """A token with its secret, which is shown once."""
-
-    token: str
-
-
-class Login(Wire):
-    """The token with which a web page logs in."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"token": "lh_0123456789ab_" + "x" * 43}]}
-    )
-
-    token: str = Field(max_length=200, pattern=TEXT)
-
-
-class Session(Wire):
-    """The session's user, and the CSRF token that the page sends with changes."""
-
-    name: str
-    scope: str
-    csrf_token: str
-
-
 class ProblemField(BaseModel):
     """A mistake in one field of an experiment."""
 

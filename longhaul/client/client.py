@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, TypeAdapter
 
 from longhaul.api.schemas import experiments as schemas
+from longhaul.api.schemas.access import ShownShareLink
 from longhaul.api.schemas.bulk import BulkResult, Refusal
 from longhaul.api.schemas.experiments import (
     LIVE,
@@ -41,7 +42,6 @@ from longhaul.api.schemas.experiments import (
 )
 from longhaul.api.schemas.predictions import Prediction as PredictionAnswer
 from longhaul.api.schemas.run_groups import RunGroup, RunGroups
-from longhaul.api.schemas.shares import ShownShareLink
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
 from longhaul.client.recordings import Recordings

@@ -11,7 +11,7 @@ from longhaul.api.auth import Door, Runner
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT
-from longhaul.api.schemas.shares import NewShare, ShareLink, ShownShareLink
+from longhaul.api.schemas.access import NewShare, ShareLink, ShownShareLink
 from longhaul.orchestrator.database.access import shares
 from longhaul.orchestrator.system.errors import NotAllowed
 

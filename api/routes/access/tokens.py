@@ -11,7 +11,8 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT
 from longhaul.api.http.threads import in_long_thread
-from longhaul.api.schemas.experiments import TOKEN_NAME, Login, NewToken, Session, ShownToken, Token
+from longhaul.api.schemas.access import Login, NewToken, Session, ShownToken, Token
+from longhaul.api.schemas.experiments import TOKEN_NAME
 from longhaul.orchestrator.database.access.tokens import SESSION_S
 
 router = APIRouter(route_class=Reading, tags=["access"])
