@@ -141,6 +141,15 @@ def test_cell_of_a_heat_map_links_to_its_runs(visitor: Visitor, pairs: dict[str,
     expect(cells).to_have_count(4)
     page.get_by_label("Colour").select_option(label="goodput of second")
     expect(page.get_by_role("table", name=re.compile("goodput of second"))).to_be_visible()
+    # Each cell has its number of runs and their spread, all numbers have one unit, and colours may follow the logarithm.
+    goodputs = page.get_by_role("table", name=re.compile("goodput of second")).get_by_role("button")
+    texts = goodputs.all_inner_texts()
+    assert {re.search(r"[A-Za-z]*bit/s", text)[0] for text in texts} == {"Mbit/s"}  # type: ignore[index]
+    assert all(re.search(r"± [\d.]+ Mbit/s, n 3$", text) for text in texts), texts
+    colours = goodputs.evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)")
+    page.get_by_label("Log scale").check()
+    expect(page).to_have_url(re.compile("log=1"))
+    assert goodputs.evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)") != colours
     page.get_by_role("button", name=re.compile("^cubic bbr: ")).click()
     runs = page.get_by_role("table", name="Runs of the cell")
     expect(runs.get_by_role("row")).to_have_count(4)

@@ -30,6 +30,8 @@ test.each([
   [packets(15_550), "15,550 packets"],
   [packets(1), "1 packet"],
   [packets(23.456), "23.46 packets"],
+  [rate(633_800, 95e6), "0.6338 Mbit/s"],
+  [rate(0, 95e6), "0 Mbit/s"],
   [bdp(1), "1 BDP"],
   [share(0.954), "95.4 %"],
   [share(1), "100 %"],

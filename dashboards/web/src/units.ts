@@ -28,19 +28,19 @@ const SIZES: Units = [
 
 type Value = number | null | undefined;
 
-/** 622080000 -> "622.1 Mbit/s" */
-export function rate(bps: Value): string {
-  return scaled(bps, RATES);
+/** 622080000 -> "622.1 Mbit/s"; in the unit of `like`, so that numbers beside each other can be compared. */
+export function rate(bps: Value, like: Value = bps): string {
+  return scaled(bps, RATES, like);
 }
 
 /** 0.04 -> "40 ms"; for times on the scale of a path. */
-export function duration(seconds: Value): string {
-  return scaled(seconds, DURATIONS);
+export function duration(seconds: Value, like: Value = seconds): string {
+  return scaled(seconds, DURATIONS, like);
 }
 
 /** 23325000 -> "23.32 MB" */
-export function size(bytes: Value): string {
-  return scaled(bytes, SIZES);
+export function size(bytes: Value, like: Value = bytes): string {
+  return scaled(bytes, SIZES, like);
 }
 
 /** 15550 -> "15,550 packets" */
@@ -148,13 +148,13 @@ export function digits(value: number, most = 4): string {
   return Math.abs(rounded) >= 10_000 ? rounded.toLocaleString("en", { maximumFractionDigits: 0 }) : String(rounded);
 }
 
-function scaled(value: Value, units: Units): string {
+function scaled(value: Value, units: Units, like: Value): string {
   if (!isNumber(value)) return NONE;
   const smallest = units[units.length - 1] ?? [1, ""];
-  const size = Math.abs(value);
+  const size = Math.abs(isNumber(like) ? like : value);
   // A value that rounds up to the next unit is written in it: 1 Gbit/s, not 1000 Mbit/s.
-  const [factor, name] = value === 0 ? smallest : (units.find(([one]) => size >= one * 0.99995) ?? smallest);
-  if (value === 0) return `0 ${units === DURATIONS ? "s" : name}`;
+  const [factor, name] = size === 0 ? smallest : (units.find(([one]) => size >= one * 0.99995) ?? smallest);
+  if (value === 0 && size === 0) return `0 ${units === DURATIONS ? "s" : name}`;
   return `${digits(value / factor)} ${name}`;
 }
 

@@ -28,17 +28,17 @@ export function measureText(measure: string): string {
   return `${words}, ${of.startsWith("p") ? `${of.slice(1)} %` : of}`;
 }
 
-/** A value of a measure, with its unit. */
-export function measureValue(measure: string, value: number | null | undefined): string {
-  if (value == null) return NONE;
+/** A value of a measure, with its unit: that of `like`, a value that it is compared with. */
+export function measureValue(measure: string, value: number | null | undefined, like = value): string {
+  if (value == null || like == null) return NONE;
   if (measure.endsWith("_cv")) return plain(value);
-  if (/_bps$|^(goodput|throughput|stability_sd)/.test(measure)) return rate(value);
+  if (/_bps$|^(goodput|throughput|stability_sd)/.test(measure)) return rate(value, like);
   if (SHARES.has(measure)) return percent(value);
   if (COUNTS.has(measure)) return count(value);
-  if (measure === "bytes") return size(value);
-  if (/^(rtt|queue_delay)/.test(measure)) return duration(value / 1000);
+  if (measure === "bytes") return size(value, like);
+  if (/^(rtt|queue_delay)/.test(measure)) return duration(value / 1000, like / 1000);
   if (/^(cwnd|queue)/.test(measure) && !measure.endsWith("_s")) return packets(value);
-  if (/_s$|^fct/.test(measure)) return duration(value);
+  if (/_s$|^fct/.test(measure)) return duration(value, like);
   return digits(value);
 }
 

@@ -21,6 +21,8 @@ interface Props {
 const SCALE = Array.from({ length: 24 }, (_, at) => at / 23);
 
 export function HeatGrid({ heat, x, y, measure, title, chosen, notes, onChoose }: Props) {
+  const write = (value: number | null): string => measureValue(measure, value, heat.greatest);
+  const repeated = heat.cells.flat().some(({ deviation }) => deviation !== null);
   const noted = heat.cells.map((row) => row.map((cell) => notesOn(cell, notes)));
   return (
     <div className={styles.frame}>
@@ -58,11 +60,16 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, notes, onChoose }
                       title={about.join("\n")}
                       aria-pressed={key === chosen}
                       disabled={(cell?.runs.length ?? 0) === 0}
-                      aria-label={`${shortValue(row)} ${shortValue(column)}: ${measureValue(measure, value)}${about.length > 0 ? ", with notes" : ""}`}
+                      aria-label={`${shortValue(row)} ${shortValue(column)}: ${write(value)}${cell?.deviation == null ? "" : `, standard deviation ${write(cell.deviation)} of ${cell.runs.length} runs`}${about.length > 0 ? ", with notes" : ""}`}
                       style={colour === null ? {} : { backgroundColor: colour.ground, color: colour.text }}
                       onClick={() => onChoose(key)}
                     >
-                      {value === null ? "–" : measureValue(measure, value)}
+                      {write(value)}
+                      {repeated && cell !== undefined && (
+                        <small>
+                          {cell.deviation === null ? "" : `± ${write(cell.deviation)}, `}n {cell.runs.length}
+                        </small>
+                      )}
                     </button>
                   </td>
                 );
@@ -72,13 +79,14 @@ export function HeatGrid({ heat, x, y, measure, title, chosen, notes, onChoose }
         </tbody>
       </table>
       <p className={styles.scale}>
-        <span>{measureValue(measure, heat.least)}</span>
+        <span>{write(heat.least)}</span>
         <span className={styles.ramp} aria-hidden="true">
           {SCALE.map((share) => (
             <i key={share} style={{ background: colourAt(share).ground }} />
           ))}
         </span>
-        <span>{measureValue(measure, heat.greatest)}</span>
+        <span>{write(heat.greatest)}</span>
+        {repeated && <span>mean ± standard deviation of n runs</span>}
         {noted.flat().some((about) => about.length > 0) && (
           <>
             <span className={`${styles.swatch} ${styles.noted}`} aria-hidden="true" />

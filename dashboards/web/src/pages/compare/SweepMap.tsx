@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { firstOf, measureText } from "../../data/measures";
 import { linkTo } from "../../navigation/route";
-import { text, useViewState } from "../../navigation/viewState";
+import { flag, text, useViewState } from "../../navigation/viewState";
 import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -15,7 +15,7 @@ import { HeatGrid } from "./HeatGrid";
 import { heatOf, notesOn, type RunValue } from "./heat";
 import { MapFiles } from "./MapFiles";
 
-const VIEW = { x: text(), y: text(), of: text(), cell: text() };
+const VIEW = { x: text(), y: text(), of: text(), cell: text(), log: flag() };
 
 export function SweepMap({ experiment }: { experiment: string }) {
   const [view, setView] = useViewState(VIEW);
@@ -54,7 +54,7 @@ export function SweepMap({ experiment }: { experiment: string }) {
       </Empty>
     );
   }
-  const heat = heatOf(values, x, y);
+  const heat = heatOf(values, x, y, view.log);
   const now = { measure: found.data.measure, flow: found.data.flow ?? "" };
   const title = `${measureText(now.measure)}${now.flow && ` of ${now.flow}`}`;
   const [column = "", row = ""] = view.cell.split("|");
@@ -97,6 +97,12 @@ export function SweepMap({ experiment }: { experiment: string }) {
               <option key={path}>{path}</option>
             ))}
           </Choice>
+        )}
+        {(heat.isLog || heat.least > 0) && (
+          <label>
+            <input type="checkbox" checked={view.log} onChange={(event) => setView({ log: event.target.checked })} />{" "}
+            Log scale
+          </label>
         )}
         <a href={linkTo(["compare"], "show=map")}>Another sweep</a>
       </div>

@@ -3,7 +3,7 @@ import { firstOf, measureText, measureValue } from "../../data/measures";
 import type { Outline } from "../../data/runDocument";
 import { differingIn } from "./conditions";
 import { drawnOf, MOST_RUNS } from "./drawn";
-import { colourAt, heatOf, type RunValue, shortValue } from "./heat";
+import { colourAt, heatOf, type RunValue, shareOf, shortValue } from "./heat";
 import { mapCsv, mapSvg } from "./mapFile";
 import { jain, mean } from "./statistics";
 
@@ -40,6 +40,19 @@ test("a cell is the mean of its runs, in the order of the sweep", () => {
   ]);
   expect([heat.least, heat.greatest]).toEqual([2, 4]);
   expect(heatOf(VALUES, "flows.a.cc", "").cells.map((row) => row.map((cell) => cell.runs.length))).toEqual([[3, 2]]);
+});
+
+test("a cell has the spread of its runs, and colours may follow the logarithm", () => {
+  const heat = heatOf(VALUES, "flows.b.cc", "flows.a.cc");
+  expect(heat.cells.map((row) => row.map((cell) => cell.deviation))).toEqual([
+    [Math.SQRT2, null],
+    [null, null],
+  ]);
+  const decades = [1, 10, 100].map((one) => value("x", String(one), 1, one));
+  const isLog = heatOf(decades, "flows.b.cc", "", true);
+  expect([shareOf(isLog, 10), shareOf(heatOf(decades, "flows.b.cc", ""), 10)]).toEqual([0.5, 1 / 11]);
+  // A zero has no logarithm.
+  expect(heatOf([...decades, value("x", "0", 1, 0)], "flows.b.cc", "", true).isLog).toBe(false);
 });
 
 test("the files of a heat map contain every run and every cell", () => {

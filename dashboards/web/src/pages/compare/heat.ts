@@ -1,7 +1,7 @@
 /** A sweep as a grid of cells: the point of each cell, the mean over its runs, and its colour. */
 import { contrast } from "../../theme/colourMath";
 import { spellNumber } from "../../units";
-import { mean } from "./statistics";
+import { deviation, mean } from "./statistics";
 
 export interface RunValue {
   run: string;
@@ -12,7 +12,9 @@ export interface RunValue {
 }
 
 export interface Cell {
+  /** The mean of its runs, and their standard deviation. */
   value: number | null;
+  deviation: number | null;
   runs: readonly RunValue[];
 }
 
@@ -22,6 +24,8 @@ export interface Heat {
   cells: readonly (readonly Cell[])[];
   least: number;
   greatest: number;
+  /** Whether colours follow the logarithm. */
+  isLog: boolean;
 }
 
 /** What notes are about: a sentence, and points of the sweep. */
@@ -39,17 +43,19 @@ export function notesOn({ runs }: Cell, notes: readonly PointNote[]): string[] {
 const keyOf = (point: Readonly<Record<string, string>>): string => JSON.stringify(Object.entries(point).sort());
 
 /** Columns and rows in the order of the sweep; `y` may be empty. Cells are means over the other swept fields. */
-export function heatOf(values: readonly RunValue[], x: string, y: string): Heat {
+export function heatOf(values: readonly RunValue[], x: string, y: string, isLog = false): Heat {
   const columns = [...new Set(values.map(({ point }) => point[x] ?? ""))];
   const rows = y === "" ? [""] : [...new Set(values.map(({ point }) => point[y] ?? ""))];
   const cells = rows.map((row) =>
     columns.map((column): Cell => {
       const runs = values.filter(({ point }) => (point[x] ?? "") === column && (y === "" || (point[y] ?? "") === row));
-      return { runs, value: mean(runs.map((one) => one.value)) };
+      const known = runs.map((one) => one.value);
+      return { runs, value: mean(known), deviation: deviation(known) };
     }),
   );
   const known = cells.flat().flatMap(({ value }) => (value === null ? [] : [value]));
-  return { columns, rows, cells, least: Math.min(...known), greatest: Math.max(...known) };
+  const [least, greatest] = [Math.min(...known), Math.max(...known)];
+  return { columns, rows, cells, least, greatest, isLog: isLog && least > 0 };
 }
 
 // After cividis, which suits every kind of colour vision, and greyscale.
@@ -76,8 +82,10 @@ function legible(colour: readonly number[]): string {
   return contrast(ground, "#ffffff") >= contrast(ground, "#000000") ? "#ffffff" : "#000000";
 }
 
-export function shareOf(heat: Heat, value: number): number {
-  return heat.greatest > heat.least ? (value - heat.least) / (heat.greatest - heat.least) : 0.5;
+/** The place of a value between the least and the greatest, 0 to 1. */
+export function shareOf({ least, greatest, isLog }: Heat, value: number): number {
+  if (greatest <= least) return 0.5;
+  return isLog ? Math.log(value / least) / Math.log(greatest / least) : (value - least) / (greatest - least);
 }
 
 /** A swept value as a heading: of a whole flow, only its congestion control. */

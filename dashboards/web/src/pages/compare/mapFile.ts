@@ -53,7 +53,7 @@ export function mapSvg({ heat, x, y, measure, title, notes }: MapOptions): strin
       const [left, top] = [LEFT + across * CELL, TOP + down * LINE];
       const { ground, text: colour } =
         value === null ? { ground: "#f1f2f2", text: "#646b73" } : colourAt(shareOf(heat, value));
-      const text = value === null ? "–" : measureValue(measure, value);
+      const text = measureValue(measure, value, heat.greatest);
       const box = `x="${left + 1}" y="${top + 1}" width="${CELL - 2}" height="${LINE - 2}" rx="2"`;
       const isNoted = notesOn(cell, notes).length > 0;
       const hatch = isNoted ? `<rect ${box} fill="url(#noted)"/>` : "";
