@@ -29,6 +29,9 @@ def test_gallery_marks_figures_without_runs(visitor: Visitor) -> None:
     card = page.get_by_role("listitem").filter(has=page.get_by_role("link", name=FIGURE, exact=True)).first
     expect(card).to_contain_text("not run")
     expect(card.get_by_role("button")).to_have_count(0)
+    # A picture of its experiment before it was run, and a citation with its DOI.
+    expect(card.locator("svg").first).to_be_visible()
+    expect(page.get_by_role("link", name="doi:10.1016/j.jnca.2015.05.011")).to_be_visible()
     visitor.pictures("papers")
     page.get_by_label("Search").fill("agilesd epoch")
     expect(page.get_by_role("link", name=FIGURE, exact=True)).to_have_count(1)

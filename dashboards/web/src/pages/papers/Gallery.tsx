@@ -1,17 +1,21 @@
 /** All papers with their figures and verdicts. Figures are requested when they come into sight. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { type Preset, useGallery } from "../../data/gallery";
 import { type Figure, type FigureRow, type PaperRow, usePaper, usePapers } from "../../data/reproductions";
 import { linkTo } from "../../navigation/hash";
 import { useShortcut } from "../../navigation/shortcuts";
 import { oneOf, text, useViewState } from "../../navigation/viewState";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { Miniature } from "../../parts/Miniature";
 import { Segments } from "../../parts/Segments";
 import { Waiting } from "../../parts/Waiting";
 import { Citation } from "./Citation";
 import styles from "./Papers.module.css";
 import { Progress, Runner } from "./Progress";
 import { VerdictCounts } from "./Verdicts";
+
+type Picture = Preset["miniature"];
 
 const VIEW = { kind: oneOf(["paper", "pack"], "paper"), q: text() };
 
@@ -69,6 +73,11 @@ function Paper({ paper }: { paper: PaperRow }) {
   const place = useRef<HTMLElement>(null);
   const seen = useSeen(place);
   const found = usePaper(paper.paper, seen);
+  const gallery = useGallery();
+  const pictures = useMemo(
+    () => new Map(gallery.data?.experiments.map(({ experiment, miniature }) => [experiment, miniature])),
+    [gallery.data],
+  );
   const known = new Map(found.data?.map((figure) => [figure.figure, figure]));
   return (
     <section ref={place} className={styles.paper} aria-labelledby={`paper-${paper.paper}`}>
@@ -81,20 +90,39 @@ function Paper({ paper }: { paper: PaperRow }) {
       {found.isError && <ErrorNote error={found.error} />}
       <ul className={styles.cards}>
         {paper.figures.map((figure) => (
-          <Card key={figure.figure} paper={paper.paper} row={figure} figure={known.get(figure.figure)} />
+          <Card
+            key={figure.figure}
+            paper={paper.paper}
+            row={figure}
+            figure={known.get(figure.figure)}
+            picture={pictureOf(pictures, figure)}
+          />
         ))}
       </ul>
     </section>
   );
 }
 
-function Card({ paper, row, figure }: { paper: string; row: FigureRow; figure: Figure | undefined }) {
+/** The picture of the first shipped experiment of a figure. */
+function pictureOf(pictures: ReadonlyMap<string, Picture>, { experiments }: FigureRow): Picture | undefined {
+  return experiments.map((name) => pictures.get(name)).find((picture) => picture !== undefined);
+}
+
+interface CardProps {
+  paper: string;
+  row: FigureRow;
+  figure: Figure | undefined;
+  picture: Picture | undefined;
+}
+
+function Card({ paper, row, figure, picture }: CardProps) {
   return (
     <li className={styles.card}>
       <h3>
         <a href={linkTo(["papers", paper, row.figure])}>{row.figure}</a>
       </h3>
       <p className={styles.about}>{row.about}</p>
+      {picture && <Miniature picture={picture} />}
       <div className={styles.state}>
         {figure === undefined ? (
           <span className={styles.faint}>…</span>

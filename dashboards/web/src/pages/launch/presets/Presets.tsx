@@ -1,15 +1,16 @@
 /** The shipped experiments in groups by question, with their pictures and costs: search, choose with the arrow keys, and replace the draft. */
 import { type KeyboardEvent, useEffect, useEffectEvent, useState } from "react";
 import { problemOf } from "../../../api/problem";
+import { type Preset, useGallery } from "../../../data/gallery";
 import { Dialog } from "../../../parts/Dialog";
 import { ErrorNote } from "../../../parts/ErrorNote";
+import { Miniature } from "../../../parts/Miniature";
 import { Waiting } from "../../../parts/Waiting";
 import { count } from "../../../units";
 import { fileOf } from "../catalogue";
 import { FIRST, replaceDraft } from "../draft";
 import { about } from "../Numbers";
-import { type Preset, type Shelf, shelvesOf, useGallery } from "./gallery";
-import { Miniature } from "./Miniature";
+import { type Shelf, shelvesOf } from "./gallery";
 import styles from "./Presets.module.css";
 
 export function Presets({ onClose }: { onClose: () => void }) {
@@ -123,7 +124,9 @@ function Row({ id, preset, isChosen, onTake }: RowProps) {
       }}
       onClick={onTake}
     >
-      <Miniature picture={preset.miniature} />
+      <span className={styles.picture}>
+        <Miniature picture={preset.miniature} />
+      </span>
       <strong>{preset.experiment}</strong>
       <span className={styles.cost}>
         {preset.runs === 1 ? "1 run" : `${count(preset.runs)} runs`} of {preset.duration}, about {about(preset.wall_s)}

@@ -1,12 +1,6 @@
-import { beforeAll, expect, test, vi } from "vitest";
-import type { Gallery } from "./gallery";
-
-let shelvesOf: typeof import("./gallery").shelvesOf;
-
-beforeAll(async () => {
-  vi.stubGlobal("document", { baseURI: "http://lab.example/" });
-  ({ shelvesOf } = await import("./gallery"));
-});
+import { expect, test } from "vitest";
+import type { Gallery } from "../../../data/gallery";
+import { shelvesOf } from "./gallery";
 
 const preset = (experiment: string, about: string): Gallery["experiments"][number] => ({
   experiment, about, runs: 1, duration: "1 s", wall_s: 1,

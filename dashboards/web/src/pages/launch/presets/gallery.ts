@@ -1,25 +1,11 @@
 /** The shipped experiments in groups by question; a search finds them by their names, descriptions and groups. */
-import { queryOptions, useQuery } from "@tanstack/react-query";
-import { answered, api, type Schemas } from "../../../api/client";
-
-export type Gallery = Schemas["Gallery"];
-export type Preset = Gallery["experiments"][number];
+import type { Gallery, Preset } from "../../../data/gallery";
 
 /** Presets under a title; a search has one shelf without a title. */
 export interface Shelf {
   title: string;
   about: string;
   presets: readonly Preset[];
-}
-
-const galleryOf = queryOptions({
-  queryKey: ["catalogue", "gallery"],
-  queryFn: () => answered(api.GET("/api/v1/catalogue/gallery")) as Promise<Gallery>,
-  staleTime: Number.POSITIVE_INFINITY,
-});
-
-export function useGallery() {
-  return useQuery(galleryOf);
 }
 
 /** The groups; of a search every preset with all of its words once, those whose names begin with it first. */

@@ -1,8 +1,8 @@
 /** A small picture of an experiment: its hosts and the nodes between, and below, when its flows send and when the path changes. */
-import type { Schemas } from "../../../api/client";
-import { flowStyle } from "../../../theme/palette";
-import { useTheme } from "../../../theme/theme";
-import styles from "./Presets.module.css";
+import type { Schemas } from "../api/client";
+import { flowStyle } from "../theme/palette";
+import { useTheme } from "../theme/theme";
+import styles from "./Miniature.module.css";
 
 const [WIDTH, PATH, LANE] = [104, 22, 4];
 const MOST_DOTS = 4;
