@@ -35,6 +35,17 @@ def _an_experiment(service: Service, admin: httpx.Client, ids: dict[str, str]) -
     return {"experiments.id": made["id"]}
 
 
+def _a_waiting_experiment(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    """With more runs than run at once."""
+    made = service.submit({"shipped": "quick", "set": ["duration=4000 s"], "priority": -10, "repeats": 6})
+    return {"experiments.id": made["id"]}
+
+
+def _cancelled(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    admin.post(f"{ROOT}/experiments/{ids['experiments.id']}/cancel")
+    return {}
+
+
 def _an_ended_experiment(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
     made = _an_experiment(service, admin, ids)
     admin.post(f"{ROOT}/experiments/{made['experiments.id']}/cancel")
@@ -93,6 +104,7 @@ def packed_source() -> bytes:
 # What must be created or deleted before the example of an operation works.
 BEFORE: dict[str, Preparation] = {
     "cancel_experiment": _an_experiment,
+    "change_experiment": _a_waiting_experiment,
     "delete_experiment": _an_ended_experiment,
     "delete_run": _a_run,
     "make_token": _no_token,
@@ -104,7 +116,7 @@ BEFORE: dict[str, Preparation] = {
     "delete_kernel": _a_kernel,
 }
 # What would have work left after its response: a kernel takes minutes of all processors.
-AFTER: dict[str, Preparation] = {"send_kernel": _no_kernel}
+AFTER: dict[str, Preparation] = {"send_kernel": _no_kernel, "change_experiment": _cancelled}
 # Bodies that name existing things.
 BODIES: dict[str, Callable[[Service], dict[str, Any]]] = {
     "log_in": lambda service: {"token": service.tokens["read"]},

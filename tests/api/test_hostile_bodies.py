@@ -47,9 +47,9 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ('about: "\\0"', "control characters"),
         ('"\\e[31m": x', "control characters"),
         ("just words", "mapping"),
-        ("--- a\n--- b", "YAML"),
-        ("%YAML 9.9\n---\na: b", "YAML"),
-        ("a: b: c", "YAML"),
+        ("--- a\n--- b", "a text has one experiment"),
+        ("%YAML 9.9\n---\na: b", "not readable here"),
+        ("a: b: c", "begins inside a value"),
         ("", "body"),
     ],
 )

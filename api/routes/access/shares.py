@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
@@ -18,6 +18,7 @@ from longhaul.orchestrator.system.errors import NotAllowed
 router = APIRouter(route_class=Reading, prefix="/shares", tags=["access"])
 
 _DAY_S = 86_400.0
+_MADE: dict[int | str, dict[str, Any]] = {**MADE, 404: {"description": "What is to be shared does not exist."}}
 
 
 @router.get("", summary="List shares", operation_id="list_shares")
@@ -26,7 +27,7 @@ def list_shares(lab: TheLab, caller: Runner) -> list[ShareLink]:
     return [ShareLink(**_fields(one)) for one in lab.shares.of(None if caller.may("admin") else caller.name)]
 
 
-@router.post("", status_code=201, summary="Share a result", operation_id="make_share", responses=MADE)
+@router.post("", status_code=201, summary="Share a result", operation_id="make_share", responses=_MADE)
 def make_share(asked: NewShare, lab: TheLab, caller: Runner, response: Response) -> ShownShareLink:
     """Make a link that reads one run, a comparison of runs or an experiment with its runs; only this response contains it."""
     token, share = lab.shares.add(caller.name, asked.days * _DAY_S, runs=asked.runs, experiment_id=asked.experiment_id)
