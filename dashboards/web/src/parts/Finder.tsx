@@ -1,0 +1,153 @@
+/** A search field over a list of options in groups: an ARIA combobox. The focus stays in the field; the arrows move through the options. */
+import { type KeyboardEvent, type ReactNode, useId, useState } from "react";
+import styles from "./Finder.module.css";
+
+export interface FinderGroup<T> {
+  /** Empty for options without a heading. */
+  name: string;
+  options: readonly T[];
+}
+
+interface Props<T> {
+  /** Of the field. */
+  label: string;
+  placeholder: string;
+  /** Of the list. */
+  list: string;
+  groups: readonly FinderGroup<T>[];
+  keyOf: (option: T) => string;
+  show: (option: T) => ReactNode;
+  sought: string;
+  onSought: (text: string) => void;
+  onTake: (option: T) => void;
+  onClose: () => void;
+  /** Shown below the options. */
+  children?: ReactNode;
+}
+
+const MOST_LETTERS = 200;
+const A_PAGE = 8;
+
+export function Finder<T>({ label, placeholder, list, groups, keyOf, show, sought, onSought, ...more }: Props<T>) {
+  const { onTake, onClose, children } = more;
+  const id = useId();
+  // By its key, because options may arrive before it.
+  const [key, setKey] = useState<string | null>(null);
+  const options = groups.flatMap((group) => group.options);
+  const place = Math.max(0, options.findIndex((one) => keyOf(one) === key)); // biome-ignore format: one look
+  const chosen = options[place];
+  const choose = (at: number): void => {
+    const next = options[Math.max(0, Math.min(options.length - 1, at))];
+    if (next !== undefined) setKey(keyOf(next));
+  };
+  const press = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return;
+    const places: Record<string, number> = {
+      ArrowDown: place + 1,
+      ArrowUp: place - 1,
+      PageDown: place + A_PAGE,
+      PageUp: place - A_PAGE,
+      Home: 0,
+      End: options.length - 1,
+    };
+    const at = event.shiftKey ? undefined : places[event.key];
+    if (at !== undefined) {
+      event.preventDefault();
+      choose(at);
+    } else if (event.key === "Escape") {
+      // The browser itself would only clear the search.
+      event.preventDefault();
+      onClose();
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      if (chosen !== undefined) onTake(chosen);
+    }
+  };
+  const optionId = (option: T): string => `${id}-${keyOf(option).replace(/\W+/g, "-")}`;
+  return (
+    <div className={styles.finder}>
+      <input
+        type="search"
+        className={styles.search}
+        placeholder={placeholder}
+        aria-label={label}
+        role="combobox"
+        aria-expanded="true"
+        aria-autocomplete="list"
+        aria-controls={id}
+        aria-activedescendant={chosen && optionId(chosen)}
+        autoComplete="off"
+        maxLength={MOST_LETTERS}
+        value={sought}
+        // biome-ignore lint/a11y/noAutofocus: the field is what the dialog is opened for
+        autoFocus
+        onChange={(event) => {
+          onSought(event.target.value);
+          setKey(null);
+        }}
+        onKeyDown={press}
+      />
+      <p role="status" className="unseen">
+        {options.length === 1 ? "1 result" : `${options.length} results`}
+      </p>
+      <div className={styles.below}>
+        <div id={id} role="listbox" aria-label={list} className={styles.list}>
+          {groups.map((group) => (
+            <Group key={group.name} name={group.name}>
+              {group.options.map((option) => (
+                <Option
+                  key={keyOf(option)}
+                  id={optionId(option)}
+                  isChosen={option === chosen}
+                  onTake={() => onTake(option)}
+                >
+                  {show(option)}
+                </Option>
+              ))}
+            </Group>
+          ))}
+        </div>
+        {children}
+      </div>
+    </div>
+  );
+}
+
+function Group({ name, children }: { name: string; children: ReactNode }) {
+  const id = useId();
+  if (name === "") return children;
+  return (
+    <div role="group" aria-labelledby={id}>
+      <p id={id} role="presentation" className={styles.group}>
+        {name}
+      </p>
+      {children}
+    </div>
+  );
+}
+
+interface OptionProps {
+  id: string;
+  isChosen: boolean;
+  onTake: () => void;
+  children: ReactNode;
+}
+
+function Option({ id, isChosen, onTake, children }: OptionProps) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the search does the same
+    // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the search
+    <div
+      id={id}
+      role="option"
+      aria-selected={isChosen}
+      className={styles.option}
+      ref={(element) => {
+        if (isChosen) element?.scrollIntoView({ block: "nearest" });
+      }}
+      onClick={onTake}
+    >
+      {children}
+    </div>
+  );
+}
