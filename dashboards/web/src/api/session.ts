@@ -34,14 +34,19 @@ export function useSession(): Session {
 }
 
 /** The place of a scope in their order; that of a shared link is before all. */
-function level(scope: Scope): number {
+export function levelOf(scope: Scope): number {
   return scope === "shared" ? -1 : SCOPES.indexOf(scope);
+}
+
+/** The place of the user's scope; without a user it is before all. */
+export function useLevel(): number {
+  const now = useSession();
+  return now.kind === "in" || now.kind === "ended" ? levelOf(now.scope) : Number.NEGATIVE_INFINITY;
 }
 
 /** Whether the user has this scope; actions without permission are not shown. */
 export function useMay(scope: Scope): boolean {
-  const now = useSession();
-  return (now.kind === "in" || now.kind === "ended") && level(now.scope) >= level(scope);
+  return useLevel() >= levelOf(scope);
 }
 
 /** Whether the user may cancel what this owner has: their own, or as an admin everything. */

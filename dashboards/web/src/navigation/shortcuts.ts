@@ -11,6 +11,9 @@ export interface Shortcut {
   act: () => void;
 }
 
+/** The name of the key that `mod` means here. */
+export const MOD = /Mac/.test(window.navigator.userAgent) ? "⌘" : "Ctrl";
+
 const SEQUENCE_MS = 1000;
 
 const shortcuts = new Store<readonly Shortcut[]>([]);

@@ -7,6 +7,7 @@ import { outdated } from "../api/upgrade";
 import { linkTo, useRoute } from "../navigation/route";
 import { useShortcut } from "../navigation/shortcuts";
 import { PAGES } from "../pages/catalogue";
+import { PaletteButton } from "../palette/PaletteButton";
 import { Button } from "../parts/Button";
 import { ErrorNote } from "../parts/ErrorNote";
 import { Menu } from "../parts/Menu";
@@ -48,6 +49,7 @@ export function Header() {
         ))}
       </nav>
       <Connection />
+      <PaletteButton />
       <User onKeys={() => setSheet(true)} />
       {sheet && <ShortcutSheet onClose={() => setSheet(false)} />}
     </header>

@@ -3,9 +3,8 @@ import { Fragment } from "react";
 import { type Shortcut, useShortcuts } from "../navigation/shortcuts";
 import { Button } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
+import { Keys } from "../parts/Keys";
 import styles from "./ShortcutSheet.module.css";
-
-const MOD = /Mac/.test(navigator.userAgent) ? "⌘ " : "Ctrl ";
 
 export function ShortcutSheet({ onClose }: { onClose: () => void }) {
   const groups = grouped(useShortcuts());
@@ -30,21 +29,6 @@ export function ShortcutSheet({ onClose }: { onClose: () => void }) {
         <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>
-  );
-}
-
-function Keys({ keys }: { keys: string }) {
-  const [first = "", second] = keys.split(" ");
-  return (
-    <>
-      <kbd>{first.replace("mod+", MOD)}</kbd>
-      {second && (
-        <>
-          {" then "}
-          <kbd>{second}</kbd>
-        </>
-      )}
-    </>
   );
 }
 

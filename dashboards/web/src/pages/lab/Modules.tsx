@@ -1,5 +1,6 @@
 /** Congestion controls: origin, supporting kernels, parameters, and the status of their last trial. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { idOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
 import { isThere, useKernels } from "../../api/queries";
@@ -22,7 +23,8 @@ type Module = Schemas["Module"];
 type Kernel = Schemas["Kernel"];
 
 const POLL_MS = 1500;
-const VIEW = { sort: text("") };
+// The congestion control that a link is about.
+const VIEW = { sort: text(""), cc: text("") };
 
 export function Modules() {
   const [view, setView] = useViewState(VIEW);
@@ -45,7 +47,7 @@ export function Modules() {
         </p>
         <Table
           label="Congestion controls"
-          columns={columns(kernels.data.filter(isThere))}
+          columns={columns(kernels.data.filter(isThere), view.cc)}
           rows={modules.data}
           rowKey={(module) => module.cc}
           sort={view.sort}
@@ -62,9 +64,14 @@ function isOnTrial(module: Module): boolean {
   return module.trial != null && isLive(module.trial);
 }
 
-function columns(kernels: readonly Kernel[]): readonly Column<Module>[] {
+function columns(kernels: readonly Kernel[], shown: string): readonly Column<Module>[] {
   return [
-    { key: "cc", name: "Name", cell: (module) => <About module={module} />, by: (module) => module.cc },
+    {
+      key: "cc",
+      name: "Name",
+      cell: (module) => <About module={module} isShown={module.cc === shown} />,
+      by: (module) => module.cc,
+    },
     { key: "of", name: "Origin", cell: (module) => module.of, by: (module) => module.of },
     ...kernels.map(
       ({ version }): Column<Module> => ({
@@ -89,11 +96,15 @@ function Support({ state }: { state: Module["kernels"][string] }) {
   return <Badge tone={state === "not built" ? "warn" : "neutral"}>{state}</Badge>;
 }
 
-function About({ module }: { module: Module }) {
+function About({ module, isShown }: { module: Module; isShown: boolean }) {
   const { cc, also, about, parameters } = module;
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isShown) place.current?.scrollIntoView({ block: "center" });
+  }, [isShown]);
   if (parameters.length === 0) {
     return (
-      <span className={styles.named}>
+      <span ref={place} className={styles.named} data-shown={isShown}>
         <strong>{cc}</strong>
         {also && <span className={styles.faint}> also {also}</span>}
         <span className={styles.says}>{about}</span>
@@ -101,7 +112,14 @@ function About({ module }: { module: Module }) {
     );
   }
   return (
-    <details className={styles.named}>
+    <details
+      ref={(element) => {
+        place.current = element;
+      }}
+      className={styles.named}
+      data-shown={isShown}
+      open={isShown}
+    >
       <summary>
         <strong>{cc}</strong>
         {also && <span className={styles.faint}> also {also}</span>}

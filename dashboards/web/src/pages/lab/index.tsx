@@ -1,6 +1,6 @@
 /** The lab: the run queue, hosts, modules, recordings of links, the service, and for admins tokens and the audit log. */
 import type { ComponentType } from "react";
-import { useMay } from "../../api/session";
+import { levelOf, useLevel } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
 import { Empty } from "../../parts/Empty";
 import type { PageProps } from "../props";
@@ -8,37 +8,32 @@ import { Audit } from "./Audit";
 import { Hosts } from "./Hosts";
 import styles from "./Lab.module.css";
 import { Modules } from "./Modules";
+import { LAB_PARTS } from "./parts";
 import { Queue } from "./Queue";
 import { Recordings } from "./Recordings";
 import { Service } from "./Service";
 import { Shares } from "./Shares";
 import { Tokens } from "./Tokens";
 
-interface Part {
-  word: string;
-  name: string;
-  scope: "read" | "run" | "admin";
-  Part: ComponentType;
-}
-
-const PARTS: readonly Part[] = [
-  { word: "queue", name: "Queue", scope: "read", Part: Queue },
-  { word: "hosts", name: "Hosts", scope: "read", Part: Hosts },
-  { word: "modules", name: "Modules", scope: "read", Part: Modules },
-  { word: "recordings", name: "Recordings", scope: "read", Part: Recordings },
-  { word: "service", name: "Service", scope: "read", Part: Service },
-  { word: "shares", name: "Shares", scope: "run", Part: Shares },
-  { word: "tokens", name: "Tokens", scope: "admin", Part: Tokens },
-  { word: "audit", name: "Audit", scope: "admin", Part: Audit },
-];
+const PARTS: Readonly<Record<string, ComponentType>> = {
+  queue: Queue,
+  hosts: Hosts,
+  modules: Modules,
+  recordings: Recordings,
+  service: Service,
+  shares: Shares,
+  tokens: Tokens,
+  audit: Audit,
+};
 
 export default function Lab({ path: [word = "queue"] }: PageProps) {
-  const may = { admin: useMay("admin"), run: useMay("run"), read: true };
-  const shown = PARTS.filter((part) => may[part.scope]);
-  const part = PARTS.find((one) => one.word === word);
+  const level = useLevel();
+  const shown = LAB_PARTS.filter((part) => level >= levelOf(part.scope));
+  const part = LAB_PARTS.find((one) => one.word === word);
+  const Part = part && shown.includes(part) ? PARTS[word] : undefined;
   return (
     <>
-      <h1 className="unseen">Lab</h1>
+      <h1 className="unseen">Lab{part && `: ${part.name}`}</h1>
       <nav className={styles.parts} aria-label="Parts of the lab">
         {shown.map((one) => (
           <a key={one.word} href={linkTo(["lab", one.word])} aria-current={one === part ? "page" : undefined}>
@@ -46,7 +41,7 @@ export default function Lab({ path: [word = "queue"] }: PageProps) {
           </a>
         ))}
       </nav>
-      {part && shown.includes(part) ? <part.Part /> : <Refused known={part !== undefined} />}
+      {Part ? <Part /> : <Refused known={part !== undefined} />}
     </>
   );
 }
