@@ -19,7 +19,7 @@ export function once<P>(load: Load<P>): Load<P> {
 /** A component whose code is loaded when it is first shown. Not with Suspense: after showing its fallback, React waits 300 ms
  * before it shows the component, even if the code arrives sooner.
  */
-export function lazily<P extends object>(load: Load<P>): ComponentType<P> {
+export function lazily<P extends object>(load: Load<P>, height = "60vh"): ComponentType<P> {
   let known: ComponentType<P> | null = null;
   return function Loaded(props: P) {
     const [, setLoaded] = useState(false);
@@ -36,7 +36,7 @@ export function lazily<P extends object>(load: Load<P>): ComponentType<P> {
     }, []);
     if (failed !== null) throw failed.why;
     const Shown = known;
-    return Shown === null ? <Waiting height="60vh" /> : <Shown {...props} />;
+    return Shown === null ? <Waiting height={height} /> : <Shown {...props} />;
   };
 }
 

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { idOf } from "../../api/address";
 import { answered, api } from "../../api/client";
 import { useMay, useOwns } from "../../api/session";
+import { CopyAs } from "../../copying/CopyAs";
 import { isKept, isOver, pointText } from "../../data/runDocument";
 import { listOf, type RunRow } from "../../data/runList";
 import { linkTo } from "../../navigation/route";
@@ -109,6 +110,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
         {mayRun && <ChangeAndLaunch experiment={experiment.id} />}
         <CopyLink />
         {ended && <ShareButton what={{ experiment_id: experiment.id }} name="this experiment" />}
+        <CopyAs experiment={experiment.id} />
         {mayRun && isMine && !isOver(experiment.status) && (
           <CancelButton
             name={experiment.name}

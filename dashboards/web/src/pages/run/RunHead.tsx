@@ -2,6 +2,7 @@
 import { useEffect } from "react";
 import { onReturn } from "../../api/connection";
 import { useMay, useOwns } from "../../api/session";
+import { CopyAs } from "../../copying/CopyAs";
 import { documentOf, isKept, isOver, type Outline, originalOf, pointText, type Run } from "../../data/runDocument";
 import { linkTo } from "../../navigation/route";
 import { Badge, StatusBadge } from "../../parts/Badge";
@@ -100,6 +101,7 @@ export function RunHead({ run, outline, damaged }: Props) {
         )}
         <CopyLink />
         {kept && <ShareButton what={{ runs: [run.id] }} name="this run" />}
+        {mayRead && experiment !== undefined && original === null && <CopyAs experiment={experiment} run={run} />}
         {mayRun && isMine && !isOver(run.status) && experiment !== undefined && (
           <CancelButton
             name={run.experiment}
