@@ -44,6 +44,7 @@ export function Upload({ onSent }: Props) {
     // biome-ignore lint/a11y/noStaticElementInteractions: the input for the file does the same by keys
     <div
       className={styles.drop}
+      data-drop
       data-over={over}
       onDragOver={(event) => {
         event.preventDefault();

@@ -4,20 +4,24 @@ import { useMay } from "../../api/session";
 import { useShortcut } from "../../navigation/shortcuts";
 import { oneOf, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
+import { FileNote } from "../../parts/FileNote";
 import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
+import { useFileOpener } from "../../parts/useFileOpener";
 import { Waiting } from "../../parts/Waiting";
 import { useNames, useSchema } from "./catalogue";
 import { change, useDraft } from "./draft";
 import type { Known } from "./editor/completion";
 import { Editor } from "./editor/Editor";
 import type { Mark } from "./editor/marks";
+import { openFile } from "./experimentFile";
 import { type Edit, EditContext } from "./form/edit";
 import { Form } from "./form/Form";
 import styles from "./Launch.module.css";
 import { LaunchBar, useLaunch } from "./LaunchBar";
 import { markOf } from "./mending";
 import { Numbers } from "./Numbers";
+import { OpenFile } from "./OpenFile";
 import { Drawing } from "./picture/Drawing";
 import { Timeline } from "./picture/Timeline";
 import { Presets } from "./presets/Presets";
@@ -42,6 +46,7 @@ export default function Launch() {
   const [shown, setShown] = useState<{ from: number; to: number } | null>(null);
   const [choosing, setChoosing] = useState(false);
   const { coming, trouble } = useArrival();
+  const opener = useFileOpener(openFile);
   const allowed = useMay("run") && !coming && parsed.faults.length === 0 && !(fresh && mistakes.length > 0);
   const launching = useLaunch(asked, allowed);
   useShortcut("p", "Choose a preset", () => setChoosing(true));
@@ -80,10 +85,12 @@ export default function Launch() {
         <h1>Launch</h1>
         <div className={styles.actions}>
           <Button onClick={() => setChoosing(true)}>Presets</Button>
+          <OpenFile onFile={opener.open} />
           <Share />
         </div>
       </header>
       {trouble}
+      <FileNote opener={opener} />
       <div className={styles.panes}>
         <Segments
           label="Form or text"

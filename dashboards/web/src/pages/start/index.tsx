@@ -3,9 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
 import { isLive, listOf, VIEW } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
+import { go } from "../../navigation/route";
 import { writeView } from "../../navigation/viewState";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { FileNote } from "../../parts/FileNote";
 import { Panel } from "../../parts/Panel";
+import { useFileOpener } from "../../parts/useFileOpener";
 import { Waiting } from "../../parts/Waiting";
 import { FirstSteps } from "./FirstSteps";
 import { Latest } from "./Latest";
@@ -17,6 +20,23 @@ const LIVE_POLL_MS = 2000;
 const POLL_MS = 15_000;
 
 export default function Start() {
+  const opener = useFileOpener(openInLaunch);
+  return (
+    <>
+      <FileNote opener={opener} />
+      <State />
+    </>
+  );
+}
+
+async function openInLaunch(file: File): Promise<string | null> {
+  const { openFile } = await import("../launch/experimentFile");
+  const refused = await openFile(file);
+  if (refused === null) go(linkTo(["launch"]));
+  return refused;
+}
+
+function State() {
   const { data, error } = useQuery({
     queryKey: ["experiments", "latest"],
     queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: LATEST } } })),
