@@ -2,6 +2,8 @@
  * too early: the content that was there is not drawn yet.
  */
 
+import { leaveLink } from "./focus";
+
 const KEY = "longhaul.places";
 const MOST = 100;
 /** After this time a page that has not become high enough stays where it is. */
@@ -15,10 +17,16 @@ window.addEventListener("pagehide", () => {
   keep();
 });
 
-/** Remember where the page is, before it shows another entry. */
+/** Remember where the page is, and the pressed link, before it shows another entry. */
 function leavePlace(): void {
   tops.delete(entry);
   tops.set(entry, window.scrollY);
+  leaveLink(entry);
+}
+
+/** The entry that the browser shows. */
+export function entryNow(): string {
+  return entry;
 }
 
 /** Note which entry the browser shows now; it may be the same one. */

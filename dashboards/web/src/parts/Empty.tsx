@@ -2,10 +2,18 @@
 import type { ReactNode } from "react";
 import styles from "./Empty.module.css";
 
-export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {
+interface Props {
+  title: string;
+  /** Whether there is nothing else on the page, so that the title is its heading. */
+  isPage?: boolean;
+  children: ReactNode;
+  action?: ReactNode;
+}
+
+export function Empty({ title, isPage = false, children, action }: Props) {
   return (
     <div className={styles.empty}>
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       <div className={styles.about}>{children}</div>
       {action}
     </div>

@@ -4,7 +4,8 @@ import { onReturn } from "../api/connection";
 import { checkSession, enterPage } from "../api/entrance";
 import { problemOf } from "../api/problem";
 import { useSession } from "../api/session";
-import { returnToPlace } from "../navigation/places";
+import { focusView } from "../navigation/focus";
+import { entryNow, returnToPlace } from "../navigation/places";
 import { go, linkTo, routeNow, useRoute } from "../navigation/route";
 import { useShortcut } from "../navigation/shortcuts";
 import { useTitle } from "../navigation/title";
@@ -64,8 +65,13 @@ function Shown() {
   useEffect(() => {
     document.title = `${title} · Longhaul`;
   }, [title]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page begins at its top, or where Back finds it
-  useEffect(() => returnToPlace(), [here]);
+  // Another page begins at its top and at its heading, or where Back finds it.
+  useEffect(() => {
+    const stops = [returnToPlace(), focusView(here, entryNow())];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [here]);
   return (
     <main id="page" tabIndex={-1} className={styles.page}>
       <PageKey keys="g h" name="Start" word="" />
@@ -73,7 +79,7 @@ function Shown() {
         <PageKey key={page.word} keys={`g ${page.key}`} name={page.name} word={page.word} />
       ))}
       {shown === null ? (
-        <Empty title="Not Found">
+        <Empty isPage title="Not Found">
           <p>
             No page has the address <code>#/{here}</code>. <a href={linkTo(["runs"])}>All runs</a>
           </p>

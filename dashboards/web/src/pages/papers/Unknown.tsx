@@ -8,7 +8,7 @@ import { Empty } from "../../parts/Empty";
 export function Unknown({ what, known }: { what: string; known?: string }) {
   useOwnTitle(`No ${what}`);
   return (
-    <Empty title={`There is no ${what}`} action={<LinkButton href={linkTo(["papers"])}>All papers</LinkButton>}>
+    <Empty isPage title={`There is no ${what}`} action={<LinkButton href={linkTo(["papers"])}>All papers</LinkButton>}>
       <p>{known ?? "The papers and packs of this lab, with their figures, are on one page."}</p>
     </Empty>
   );

@@ -43,6 +43,7 @@ export function Missing({ noun, id }: { noun: Noun; id: string }) {
   const several = found.data ?? [];
   return (
     <Empty
+      isPage
       title={several.length > 0 ? `Several ${noun}s begin with ${id}` : `There is no ${noun} ${id}`}
       action={<LinkButton href={listOf({ what: `${noun}s` })}>{`All ${noun}s`}</LinkButton>}
     >
