@@ -33,7 +33,6 @@ _SLOW = """() => [...document.querySelectorAll("*")].filter((one) => {
     const style = getComputedStyle(one);
     return [style.transitionDuration, style.animationDuration].some((all) => all.split(",").some((s) => parseFloat(s) > 0.001));
 }).map((one) => one.outerHTML.slice(0, 120))"""
-_COUNT_FOCUS = "window.focused = []; addEventListener('focusin', (event) => window.focused.push(event.target.tagName));"
 _STOPS = 40
 
 
@@ -103,50 +102,6 @@ def test_keys_lead_from_start_to_a_run(visitor: Visitor, kept: Service) -> None:
     expect(page.get_by_role("list", name="Latest experiments")).to_be_visible()
 
 
-def test_the_focus_goes_to_the_heading_and_back_to_the_link(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("admin")
-    visitor.opens("runs")
-    run = page.get_by_role("table", name="Runs").get_by_role("link", name="quick").first
-    expect(run).to_be_visible()
-    # A browser begins at the top of a page that it opens.
-    assert page.evaluate("document.activeElement === document.body")
-    page.evaluate(_COUNT_FOCUS)
-    run.click()
-    _is_at_the_heading(page, "quick")
-    experiment = page.get_by_role("link", name="Experiment quick")
-    experiment.focus()
-    page.keyboard.press("Enter")
-    _is_at_the_heading(page, "quick")
-    page.go_back()
-    expect(experiment).to_be_focused()
-    page.go_back()
-    expect(run).to_be_focused()
-    # Once each, so that a screen reader speaks once.
-    assert page.evaluate("window.focused") == ["A", "H1", "A", "H1", "A", "A"]
-    # The header keeps the focus of its own link until the page has a heading, and gets it back.
-    papers = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Papers")
-    papers.click()
-    _is_at_the_heading(page, "Papers")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
-    page.go_back()
-    expect(papers).to_be_focused()
-    for keys, heading in (("gl", "Launch"), ("gb", "Lab"), ("gh", "The lab now")):
-        _press(page, *keys)
-        _is_at_the_heading(page, heading)
-    visitor.opens("lab/hosts")
-    _is_at_the_heading(page, "Lab: Hosts")
-    visitor.opens("nowhere")
-    _is_at_the_heading(page, "Not Found")
-    # Another view of the same page leaves the focus where it is.
-    visitor.opens("runs")
-    _is_at_the_heading(page, "Runs")
-    page.get_by_placeholder("Search").fill("quick")
-    expect(page).to_have_url(re.compile("q=quick"))
-    assert page.evaluate("document.activeElement.tagName") == "INPUT"
-
-
 @pytest.mark.parametrize("view", ["launch", "runs/{run}", "lab"])
 def test_reduced_motion_stops_all_animation(visitor: Visitor, kept: Service, view: str) -> None:
     page = visitor.page
@@ -156,12 +111,6 @@ def test_reduced_motion_stops_all_animation(visitor: Visitor, kept: Service, vie
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     settle(page)
     assert page.evaluate(_SLOW) == []
-
-
-def _is_at_the_heading(page: Page, name: str) -> None:
-    heading = page.get_by_role("heading", level=1)
-    expect(heading).to_contain_text(name)
-    expect(heading).to_be_focused()
 
 
 def _press(page: Page, *keys: str) -> None:

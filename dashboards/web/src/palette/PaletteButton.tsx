@@ -23,13 +23,7 @@ export function PaletteButton() {
   if (!may) return null;
   return (
     <>
-      <button
-        type="button"
-        className={styles.button}
-        aria-label="Search and commands"
-        aria-haspopup="dialog"
-        onClick={open}
-      >
+      <button type="button" className={styles.button} aria-haspopup="dialog" onClick={open}>
         <svg
           width="16"
           height="16"

@@ -11,6 +11,7 @@ from tests.browser.visitor import PHONE, Visitor
 from tests.support.service import ROOT, Service
 
 NAME = "Search and commands"
+BUTTON = "Search Ctrl K"
 
 
 def palette(page: Page) -> Locator:
@@ -25,7 +26,7 @@ def test_keys_alone_lead_everywhere(visitor: Visitor, kept: Service) -> None:
     page = visitor.page
     visitor.enters("run")
     visitor.opens("runs")
-    button = page.get_by_role("button", name=NAME)
+    button = page.get_by_role("button", name=BUTTON)
     button.focus()
     page.keyboard.press("Enter")
     field = palette(page).get_by_role("combobox", name=NAME)
@@ -100,7 +101,7 @@ def test_a_phone_has_an_icon_and_a_shared_link_has_no_palette(browser: Browser, 
     phone.enters("read")
     phone.opens(f"runs/{kept.run}")
     page = phone.page
-    page.get_by_role("button", name=NAME).tap()
+    page.get_by_role("button", name=BUTTON).tap()
     field = palette(page).get_by_role("combobox")
     expect(field).to_be_focused()
     field.fill("tokens")
@@ -118,7 +119,7 @@ def test_a_phone_has_an_icon_and_a_shared_link_has_no_palette(browser: Browser, 
     with Visitor.comes(browser, kept) as guest:
         guest.opens(f"runs/{kept.run}?token={token}")
         expect(guest.page.get_by_role("heading", level=1)).to_contain_text("quick")
-        expect(guest.page.get_by_role("button", name=NAME)).to_have_count(0)
+        expect(guest.page.get_by_role("button", name=BUTTON)).to_have_count(0)
         guest.page.keyboard.press("Control+k")
         expect(palette(guest.page)).to_have_count(0)
 

@@ -1,0 +1,1 @@
+"""Experiments that come into the page as files and leave it as texts."""
