@@ -34,13 +34,13 @@ def test_the_focus_goes_to_the_heading_and_back_to_the_link(visitor: Visitor, ke
     # Once each, so that a screen reader speaks once.
     assert page.evaluate("window.focused") == ["A", "H1", "A", "H1", "A", "A"]
     # The header keeps the focus of its own link until the page has a heading, and gets it back.
-    papers = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Papers")
-    papers.click()
-    _is_at_the_heading(page, "Papers")
+    compare = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Compare")
+    compare.click()
+    _is_at_the_heading(page, "Compare")
     page.keyboard.press("Tab")
     assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
     page.go_back()
-    expect(papers).to_be_focused()
+    expect(compare).to_be_focused()
     for keys, heading in (("gl", "Launch"), ("gb", "Lab"), ("gh", "The lab now")):
         page.keyboard.press(keys[0])
         page.keyboard.press(keys[1])

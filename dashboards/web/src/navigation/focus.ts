@@ -2,8 +2,8 @@
 
 /** For so long the page waits for the link, then it takes the heading. */
 const LINK_MS = 1500;
-/** After this time a page without a heading has the focus itself. */
-const PATIENCE_MS = 5000;
+/** A busy service may be slow to give a page its first data. After this time a page without a heading has the focus itself. */
+const PATIENCE_MS = 30_000;
 
 /** A pressed link: its address, and its place among the links with this address. */
 interface Pressed {
