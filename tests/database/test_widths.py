@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from longhaul.orchestrator.database import access as access_module
+from longhaul.orchestrator.database.access import tokens
 from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.tables import RUNS
@@ -40,8 +40,8 @@ def test_an_id_larger_than_any_finds_nothing(url: str) -> None:
 
 
 def test_the_log_of_changes_has_a_bound(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access_module, "MOST_AUDITED", 7)
-    monkeypatch.setattr(access_module, "_AUDIT_SWEEP", 5)
+    monkeypatch.setattr(tokens, "MOST_AUDITED", 7)
+    monkeypatch.setattr(tokens, "_AUDIT_SWEEP", 5)
     lab = Lab(url)
     access = Access(lab.database)
     for number in range(20):

@@ -7,11 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_launch import EDITOR, SHORT, at_launch, button, data, draft, launched, replace_text
+from tests.browser.launch.steps import EDITOR, SHORT, button, data, draft, launched, replace_text
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
-
-__all__ = ["at_launch"]
 
 _HELD = """([name, text]) => {
     const held = new DataTransfer();

@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import type { Schemas } from "../api/client";
 import { useCatalogue } from "../api/queries";
 import { levelOf, useLevel } from "../api/session";
+import { type Preset, useGallery } from "../data/gallery";
 import { usePapers } from "../data/reproductions";
 import { linkTo } from "../navigation/hash";
 import { type Shortcut, useShortcuts } from "../navigation/shortcuts";
@@ -17,16 +18,17 @@ export function useOffered(): Omit<Offered, "runs" | "experiments"> {
   const level = useLevel();
   const shortcuts = useShortcuts();
   const names = useCatalogue().data as Partial<Names> | undefined;
+  const gallery = useGallery().data;
   const papers = usePapers().data;
   const actions = useMemo(() => actionsOf(shortcuts), [shortcuts]);
   const places = useMemo(() => placesFor((part) => level >= levelOf(part.scope)), [level]);
   const known = useMemo(
     () => ({
-      shipped: (names?.experiments ?? []).map(shippedChoice),
+      shipped: (gallery?.experiments ?? []).map(shippedChoice),
       controls: (names?.modules ?? []).map(controlChoice),
       figures: (papers ?? []).flatMap(figureChoices),
     }),
-    [names, papers],
+    [names, gallery, papers],
   );
   const recent = useMemo(() => recentChoices(actions), [actions]);
   return { ...known, actions, places, recent };
@@ -40,7 +42,7 @@ function actionsOf(shortcuts: readonly Shortcut[]): Choice[] {
     .map(({ keys, about, act }) => ({ key: `action ${about}`, name: about, note: "", keys, act }));
 }
 
-function shippedChoice({ experiment, about }: Names["experiments"][number]): Choice {
+function shippedChoice({ experiment, about }: Preset): Choice {
   const link = linkTo(["launch"], `from=${encodeURIComponent(experiment)}`);
   return { key: `shipped ${experiment}`, name: experiment, note: about, words: "preset launch", link };
 }
