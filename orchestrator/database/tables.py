@@ -137,6 +137,7 @@ MEASURES = Table(
 )
 
 # A row for as long as the run is wanted and not kept. `fence` counts the claims: the holder of an older one is too late.
+_BATCHES = ("owner", "queued_s", "priority", "needs", "position", "run_id", "claimed_by", "lease_until_s")
 WORK = Table(
     "work",
     METADATA,
@@ -154,6 +155,8 @@ WORK = Table(
     Column("cancel", Boolean, nullable=False),
     Column("progress_s", Float, nullable=False),
     Index("work_in_order", "claimed_by", "priority", "queued_s"),
+    # All that the next run is chosen by, so that a choice reads this index and one row.
+    Index("work_in_batches", *_BATCHES),
 )
 
 EXPERIMENTS = Table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
@@ -60,6 +61,19 @@ def test_the_order_is_priority_then_fair_then_first_come(lab: Lab) -> None:
     lab.submit("g", ["c1"], owner="cy", priority=1)
     # Ada has one running when Ben's first comes, and so on, turn by turn.
     assert lab.names(6) == ["c1", "a1", "b1", "a2", "b2", "a3"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_runs_are_taken_in_the_order_that_the_queue_shows(lab: Lab, seed: int) -> None:
+    chance = random.Random(seed)
+    for number in range(8):
+        runs = [f"{number}-{place}" for place in range(chance.randrange(1, 6))]
+        lab.submit(f"e{number}", runs, owner=chance.choice(("ada", "ben", "cy")), priority=chance.choice((0, 0, 1)))
+    while waiting := read_queue(lab.database, time.time(), 100).next:
+        assert lab.names(1) == [waiting[0]["run_id"]]
+        if chance.random() < 0.3:
+            running = read_queue(lab.database, time.time(), 100).running
+            lab.keep(chance.choice(running)["run_id"])
 
 
 def test_one_run_does_not_wait_for_the_sweep_of_its_owner(lab: Lab) -> None:
