@@ -41,9 +41,9 @@ def test_action_while_the_service_is_away_is_reported_once(visitor: Visitor, ser
     run = run_of(service.submit({"spec": LONG | {"experiment": "unsent"}}))
     visitor.logs_in("admin", f"runs/{run}")
     wait_until(page, 1)
-    top = page.get_by_role("figure", name="Congestion window").bounding_box()
     with service.away():
         expect(page.get_by_role("banner").get_by_role("status")).to_contain_text("Service away")
+        top = page.get_by_role("figure", name="Congestion window").bounding_box()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
         expect(page.get_by_text("Not sent.")).to_be_visible()

@@ -84,12 +84,14 @@ def test_a_text_that_changes_is_not_searched(visitor: Visitor, kept: Service) ->
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if f"{ROOT}/runs?text=" in request.url else None)
-    page.keyboard.press("Control+k")
-    page.keyboard.type("quick rtt=40ms", delay=10)
+    # Letters that are typed before the palette is there are not lost.
+    with page.expect_request(re.compile(r"text=quick(\+|%20)rtt%3D40ms&limit=5$")):
+        page.keyboard.press("Control+k")
+        page.keyboard.type("quick rtt=40ms", delay=10)
     runs = palette(page).get_by_role("group", name="Runs", exact=True).get_by_role("option")
-    expect(runs.first).to_contain_text("quick")
+    expect(runs.first).to_be_visible()
     assert 1 <= len(runs.all()) <= 6
-    assert len(asked) <= 3 and asked[-1].endswith("rtt%3D40ms&limit=5"), asked
+    assert len(asked) <= 3, asked
     page.keyboard.press("Control+a")
     page.keyboard.type("日本 \u202e nothing")
     expect(palette(page)).to_contain_text("Nothing has all of these words.")

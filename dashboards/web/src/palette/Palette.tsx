@@ -1,5 +1,5 @@
 /** The palette: opens pages, runs, experiments, figures and congestion controls by their names, and does what the current view can do. */
-import { useState } from "react";
+import { useLayoutEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import { go } from "../navigation/route";
 import { Dialog } from "../parts/Dialog";
@@ -12,8 +12,19 @@ import { keepChoice } from "./recent";
 import { useFound } from "./useFound";
 import { useOffered } from "./useOffered";
 
-export default function Palette({ onClose }: { onClose: () => void }) {
+export interface PaletteProps {
+  /** Gives the text that was typed before the field was there, once. */
+  endTyping: () => string;
+  onClose: () => void;
+}
+
+export default function Palette({ endTyping, onClose }: PaletteProps) {
   const [sought, setSought] = useState("");
+  // The field has the focus by now, so that no letter falls between.
+  useLayoutEffect(() => {
+    const typed = endTyping();
+    setSought((now) => typed + now);
+  }, [endTyping]);
   const offered = useOffered();
   const { error, pending, ...found } = useFound(sought);
   const groups = groupsFor(sought, { ...offered, ...found });
