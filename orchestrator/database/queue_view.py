@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
 
 from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.lists.queue_order import in_order, is_free
 from longhaul.orchestrator.database.statuses import LIVE
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
-from longhaul.orchestrator.database.work import in_order, is_free
 
 Row = dict[str, Any]
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from longhaul.orchestrator.database.connection import Database, chunks, insert_new, new_keys
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.events import PROGRESS, say, say_all
+from longhaul.orchestrator.database.lists.queue_order import first_in_order, is_free
 from longhaul.orchestrator.database.outcomes import give_up, settle, wait_again
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import run_traits
@@ -162,68 +162,6 @@ def _run_row(one: Wanted, experiment: str, owner: str, at: str) -> Row:
     }
 
 
-def is_free(now_s: float) -> ColumnElement[bool]:
-    """Whether a run waits: it is unclaimed, or its lease has expired."""
-    return or_(WORK.c.claimed_by.is_(None), WORK.c.lease_until_s < now_s)
-
-
-def in_order(query: Select[Any], now_s: float) -> Select[Any]:
-    """The waiting runs of a query on the queue in the order in which they are taken.
-
-    Runs that were submitted together are a batch. Of the batches of one owner that with the fewest waiting runs comes first, so that
-    one run does not wait for the thousands of a sweep.
-    """
-    free = is_free(now_s)
-    owners = (
-        select(
-            WORK.c.owner,
-            func.sum(case((free, 0), else_=1)).label("running"),
-            func.min(case((free, WORK.c.queued_s), else_=None)).label("first_s"),
-        )
-        .group_by(WORK.c.owner)
-        .subquery()
-    )
-    batch = (WORK.c.owner, WORK.c.queued_s)
-    batches = select(*batch, func.count().label("waiting")).where(free).group_by(*batch).subquery()
-    query = (
-        query.join(owners, owners.c.owner == WORK.c.owner)
-        .join(batches, and_(batches.c.owner == WORK.c.owner, batches.c.queued_s == WORK.c.queued_s))
-        .where(free)
-    )
-    of_owner = (owners.c.running, owners.c.first_s, WORK.c.owner)
-    of_batch = (batches.c.waiting, WORK.c.queued_s, WORK.c.position, WORK.c.run_id)
-    return query.order_by(WORK.c.priority.desc(), *of_owner, *of_batch)
-
-
-def _first(connection: Connection, now_s: float, most_each: int, needs: Sequence[str]) -> Any:
-    """The first row in that order that may be taken: none of owners who have `most_each` running, none with other needs; else None.
-
-    By parts of batches, which an index has, as sorting the rows of a long queue would take longer than a short run.
-    """
-    free = is_free(now_s)
-    part = (WORK.c.owner, WORK.c.queued_s, WORK.c.priority, WORK.c.needs)
-    waiting = func.sum(case((free, 1), else_=0))
-    parts = connection.execute(select(*part, func.count(), waiting).group_by(*part)).all()
-    running, first_s, batches = Counter[str](), dict[str, float](), Counter[tuple[str, float]]()
-    for owner, queued_s, _, _, runs, waits in parts:
-        running[owner] += runs - waits
-        if waits:
-            first_s[owner] = min(queued_s, first_s.get(owner, queued_s))
-            batches[owner, queued_s] += waits
-    may = [one for one in parts if one[-1] and one.needs in needs and running[one.owner] < most_each]
-    if not may:
-        return None
-
-    def place(one: Any) -> tuple[Any, ...]:
-        of_owner = (running[one.owner], first_s[one.owner], one.owner)
-        return (-one.priority, *of_owner, batches[one.owner, one.queued_s], one.queued_s)
-
-    owner, queued_s, priority, *_ = min(may, key=place)
-    its = and_(WORK.c.owner == owner, WORK.c.queued_s == queued_s, WORK.c.priority == priority, WORK.c.needs.in_(needs))
-    query = select(WORK).where(its, free).order_by(WORK.c.position, WORK.c.run_id).limit(1)
-    return connection.execute(query).one_or_none()
-
-
 def _unpacked(packed: bytes) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(zlib.decompress(packed))
     return found
@@ -286,7 +224,7 @@ class Work:
             if connection.execute(select(WORK.c.run_id).where(free).limit(1)).first() is None:
                 return None
         with self._database.write() as connection:
-            while (row := _first(connection, now_s, most_each, needs)) is not None and row.cancel:
+            while (row := first_in_order(connection, now_s, most_each, needs)) is not None and row.cancel:
                 # Its last holder has not reported since.
                 give_up(connection, [row.run_id])
             if row is None:

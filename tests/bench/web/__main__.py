@@ -34,6 +34,20 @@ from tests.support.service import ROOT, Service, served
 
 _POINTS = (1_000_000, 5_000_000)
 _PAN_S, _LIVE_S = 5.0, 15.0
+# A mouse of 125 Hz that drags to and fro: through the driver, each move would wait for the answer to the one before.
+_DRAG = """([left, right, y, ms]) => new Promise(done => {
+    const over = document.querySelector('figure[aria-label="Congestion window"] .u-over');
+    const begun = performance.now();
+    let [x, step] = [right, -6];
+    const timer = setInterval(() => {
+        if (performance.now() - begun > ms) { clearInterval(timer); done(); return; }
+        x += step;
+        if (x < left || x > right) step = -step;
+        const at = { pointerId: 1, clientX: x, clientY: y, shiftKey: true, buttons: 1, bubbles: true };
+        over.dispatchEvent(new PointerEvent("pointermove", at));
+        over.dispatchEvent(new MouseEvent("mousemove", at));
+    }, 8);
+})"""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 # Some 41,000 packets a second, two to an ACK; many() finds the duration for enough ACKs.
 MANY: dict[str, Any] = {
@@ -116,18 +130,13 @@ def pan(page: Page, browser: Browser, slower: int = 1) -> dict[str, float]:
         page.keyboard.press("+")
     page.wait_for_timeout(1500)
     left, right, middle = over["x"] + 30, over["x"] + over["width"] - 30, over["y"] + over["height"] / 2
+    page.mouse.move(right, middle)
+    page.keyboard.down("Shift")
+    page.mouse.down()
     with traced(page, browser) as trace:
-        page.mouse.move(right, middle)
-        page.keyboard.down("Shift")
-        page.mouse.down()
-        begun, at, step = time.perf_counter(), right, -6.0
-        while time.perf_counter() - begun < _PAN_S:
-            at += step
-            if not left < at < right:
-                step = -step
-            page.mouse.move(at, middle)
-        page.mouse.up()
-        page.keyboard.up("Shift")
+        page.evaluate(_DRAG, [left, right, middle, _PAN_S * 1000])
+    page.mouse.up()
+    page.keyboard.up("Shift")
     return trace.frames()
 
 
