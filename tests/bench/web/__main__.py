@@ -34,19 +34,21 @@ from tests.support.service import ROOT, Service, served
 
 _POINTS = (1_000_000, 5_000_000)
 _PAN_S, _LIVE_S = 5.0, 15.0
-# A mouse of 125 Hz that drags to and fro: through the driver, each move would wait for the answer to the one before.
+# A mouse that drags to and fro. Browsers deliver its moves once a frame; through the driver, each would wait for the answer to the one before.
 _DRAG = """([left, right, y, ms]) => new Promise(done => {
     const over = document.querySelector('figure[aria-label="Congestion window"] .u-over');
     const begun = performance.now();
-    let [x, step] = [right, -6];
-    const timer = setInterval(() => {
-        if (performance.now() - begun > ms) { clearInterval(timer); done(); return; }
+    let [x, step] = [right, -10];
+    const move = () => {
+        if (performance.now() - begun > ms) { done(); return; }
         x += step;
         if (x < left || x > right) step = -step;
         const at = { pointerId: 1, clientX: x, clientY: y, shiftKey: true, buttons: 1, bubbles: true };
         over.dispatchEvent(new PointerEvent("pointermove", at));
         over.dispatchEvent(new MouseEvent("mousemove", at));
-    }, 8);
+        requestAnimationFrame(move);
+    };
+    move();
 })"""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 # Some 41,000 packets a second, two to an ACK; many() finds the duration for enough ACKs.
