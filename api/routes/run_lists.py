@@ -12,7 +12,7 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.cursors import LimitQuery, OfExperiment, OrderQuery, RunFilter, SkipQuery
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import takes_long
-from longhaul.api.schemas.run_groups import RunGroups, run_group
+from longhaul.api.schemas.run_groups import RunGroup, RunGroups
 from longhaul.orchestrator.database.lists.groups import ORDERS
 from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.database.lists.run_table import COLUMNS, read_columns, table_lines
@@ -41,7 +41,7 @@ def groups(
 ) -> RunGroups:
     """The matching runs of each experiment name as one row, with their number by status, and the mean and range of their results."""
     found, total = lab.store.catalog.groups(limit, wanted, sort, skip)
-    return RunGroups(items=[run_group(group) for group in found], total=total)
+    return RunGroups(items=[RunGroup(**group.document()) for group in found], total=total)
 
 
 @router.get(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import Field
 
 from longhaul.api.schemas.experiments import Status, Wire
-from longhaul.orchestrator.database.lists.groups import Group
 
 
 class ResultSpread(Wire):
@@ -33,9 +32,3 @@ class RunGroups(Wire):
 
     items: list[RunGroup]
     total: int = Field(description="How many groups match.")
-
-
-def run_group(group: Group) -> RunGroup:
-    """A group of the database as the API shows it."""
-    results = {name: ResultSpread(**spread._asdict()) for name, spread in group.results.items()}
-    return RunGroup(**{**group._asdict(), "results": results})

@@ -83,10 +83,7 @@ def kept_run_groups(limit: int = 50, *, sort: str = "newest", text: str = "") ->
     `sort` is an order as in `GET /run-groups`, for instance `-runs` or `-goodput`, whose mean counts.
     """
     groups, _ = Store(load_settings()).catalog.groups(limit, Filter(text=text, kept=True), sort)
-    return [
-        group._asdict() | {"results": {name: spread._asdict() for name, spread in group.results.items()}}
-        for group in groups
-    ]
+    return [group.document() for group in groups]
 
 
 def kept_run_lines(columns: str = "", *, sort: str = "newest", text: str = "") -> Iterator[str]:

@@ -50,6 +50,10 @@ class Group(NamedTuple):
     created_at: str
     results: dict[str, Spread]
 
+    def document(self) -> dict[str, Any]:
+        """The group as JSON has it."""
+        return self._asdict() | {"results": {name: spread._asdict() for name, spread in self.results.items()}}
+
 
 def groups_of(connection: Connection, wanted: Filter, sort: str, limit: int, skip: int = 0) -> tuple[list[Group], int]:
     """Some groups of the matching runs in an order, and the number of all groups."""

@@ -8,9 +8,10 @@ import { Problem } from "./problem";
 import { queries } from "./queries";
 import { SCOPES, type Scope, session } from "./session";
 
-/** A link that logs in with a token. */
-export function loginLink(token: string): string {
-  return `${document.baseURI.replace(/#.*/, "")}#/?token=${encodeURIComponent(token)}`;
+/** A link to a view that logs in with a token, at the address of this page, which may be that of a proxy. */
+export function loginLink(token: string, view = ""): string {
+  const page = document.baseURI.replace(/#.*/, "");
+  return `${page}#/${view}${view.includes("?") ? "&" : "?"}token=${encodeURIComponent(token)}`;
 }
 
 /** Logs in with the token of a login link, or with the cookie of a session. */

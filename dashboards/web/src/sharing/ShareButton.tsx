@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../api/client";
+import { loginLink } from "../api/entrance";
 import { useMay } from "../api/session";
 import { linkTo } from "../navigation/hash";
 import { Button } from "../parts/Button";
@@ -42,7 +43,7 @@ function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
     mutationFn: () => answered(api.POST("/api/v1/shares", { body: { runs: [], ...what, days } })),
     onSuccess: () => void client.invalidateQueries({ queryKey: ["shares"] }),
   });
-  const link = make.data && linkOf(make.data);
+  const link = make.data && loginLink(make.data.token, make.data.view);
   return (
     <Dialog title={`Share ${name}`} onClose={onClose}>
       <p>
@@ -82,10 +83,4 @@ function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
       </div>
     </Dialog>
   );
-}
-
-/** The link at the address of this page, which may be that of a proxy. */
-function linkOf({ view, token }: Schemas["ShownShareLink"]): string {
-  const page = document.baseURI.replace(/#.*/, "");
-  return `${page}#/${view}${view.includes("?") ? "&" : "?"}token=${token}`;
 }
