@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from longhaul.api.schemas.experiments import TEXT, TOKEN_NAME, WHOLE, Wire
+from longhaul.orchestrator.database.statuses import MOST_SHARED_DAYS, MOST_SHARED_RUNS
 
 _RUN = r"^[0-9a-f]{20}$"
 _EXPERIMENT = r"^[0-9a-f]{16}$"
@@ -66,9 +67,11 @@ class NewShare(Wire):
         extra="forbid", json_schema_extra={"examples": [{"runs": ["5d41402abc4b2a769e07"], "days": 30}]}
     )
 
-    runs: list[Annotated[str, Field(pattern=_RUN)]] = Field(default=[], max_length=50)
+    runs: list[Annotated[str, Field(pattern=_RUN)]] = Field(default=[], max_length=MOST_SHARED_RUNS)
     experiment_id: str | None = Field(None, pattern=_EXPERIMENT)
-    days: Annotated[int, Field(ge=1, le=365), WHOLE] = Field(30, description="The link expires after so many days.")
+    days: Annotated[int, Field(ge=1, le=MOST_SHARED_DAYS), WHOLE] = Field(
+        30, description="The link expires after so many days."
+    )
 
 
 class ShareLink(Wire):

@@ -1,4 +1,4 @@
-"""The statuses of runs and experiments, and the revision of its tables: facts that need no database."""
+"""The statuses of runs and experiments, the revision of its tables, and the limits of shares: facts that need no database."""
 
 from __future__ import annotations
 
@@ -14,3 +14,7 @@ PATIENCE_S = 60.0
 
 # The newest revision in migrations/versions; a test compares the two.
 HEAD = "0009"
+
+# A link shows this many runs at most, and expires after this many days at most.
+MOST_SHARED_RUNS = 50
+MOST_SHARED_DAYS = 365

@@ -17,7 +17,6 @@ from longhaul.orchestrator.system.errors import NotAllowed
 
 router = APIRouter(route_class=Reading, prefix="/shares", tags=["access"])
 
-_DAY_S = 86_400.0
 _MADE: dict[int | str, dict[str, Any]] = {**MADE, 404: {"description": "What is to be shared does not exist."}}
 
 
@@ -30,7 +29,9 @@ def list_shares(lab: TheLab, caller: Runner) -> list[ShareLink]:
 @router.post("", status_code=201, summary="Share a result", operation_id="make_share", responses=_MADE)
 def make_share(asked: NewShare, lab: TheLab, caller: Runner, response: Response) -> ShownShareLink:
     """Make a link that reads one run, a comparison of runs or an experiment with its runs; only this response contains it."""
-    token, share = lab.shares.add(caller.name, asked.days * _DAY_S, runs=asked.runs, experiment_id=asked.experiment_id)
+    token, share = lab.shares.add(
+        caller.name, asked.days * shares.DAY_S, runs=asked.runs, experiment_id=asked.experiment_id
+    )
     response.headers["Location"] = f"{ROOT}/shares/{share.id}"
     return ShownShareLink(token=token, link=lab.settings.login_link(token, share.view), **_fields(share))
 

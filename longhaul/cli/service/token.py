@@ -72,10 +72,14 @@ def share(options: ShareOptions) -> None:
     """Make a link that shows a run, a comparison of runs or an experiment without an account; `longhaul token revoke ID` ends it."""
     from longhaul.orchestrator.database.access.shares import Shares
     from longhaul.orchestrator.results.store import Store
+    from longhaul.orchestrator.system.errors import PlanError
     from longhaul.orchestrator.system.settings import load_settings
 
     settings = load_settings()
     experiments = [one for one in options.results if len(one) == EXPERIMENT_DIGITS]
+    if len(experiments) > 1:
+        what = "a link shows one experiment, and these are several"
+        raise PlanError("sharing", " ".join(experiments), what, "make a link for each")
     token, row = Shares(Store(settings).database).add(
         "operator",
         read_seconds(options.expires),

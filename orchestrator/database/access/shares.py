@@ -14,10 +14,11 @@ from sqlalchemy import Select, insert, select
 from longhaul.orchestrator.database.access.tokens import SHARED, end_token, new_token
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.run_records import now
+from longhaul.orchestrator.database.statuses import MOST_SHARED_DAYS, MOST_SHARED_RUNS
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, SHARES, TOKENS
 from longhaul.orchestrator.system.errors import NotFound, PlanError
 
-MOST_RUNS = 50
+DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,12 @@ class Shares:
         runs = list(dict.fromkeys(runs))
         if bool(runs) == (experiment_id is not None):
             raise PlanError("sharing", "", "a link shows either runs or an experiment", "give one of them")
-        if len(runs) > MOST_RUNS:
-            raise PlanError("sharing", f"{len(runs)} runs", f"a link shows up to {MOST_RUNS} runs", "share fewer")
+        if len(runs) > MOST_SHARED_RUNS:
+            raise PlanError(
+                "sharing", f"{len(runs)} runs", f"a link shows up to {MOST_SHARED_RUNS} runs", "share fewer"
+            )
+        if not 0 < lifetime_s <= MOST_SHARED_DAYS * DAY_S:
+            raise PlanError("sharing", "", f"a link lasts at most {MOST_SHARED_DAYS} days", "give it a shorter life")
         token, row = new_token("", SHARED, lifetime_s)
         row["name"] = f"share-{row['id']}"
         share = {"token_id": row["id"], "owner": owner, "runs": json.dumps(runs), "experiment_id": experiment_id}

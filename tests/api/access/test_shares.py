@@ -183,3 +183,8 @@ def test_the_client_and_the_command_line_share_too(service: Service) -> None:
         wait_for(lambda: visitor.get(f"{ROOT}/runs/{service.run}").status_code == 401)
     refused = longhaul("token", "share", "5d41402abc4b2a769e07", home=service.home)
     assert refused.returncode == 2 and "no run with this id" in refused.stderr
+    # No experiment is left out in silence, and no link lasts longer than the reference says.
+    refused = longhaul("token", "share", service.experiment, "5d41402abc4b2a76", home=service.home)
+    assert refused.returncode == 2 and "a link shows one experiment" in refused.stderr
+    refused = longhaul("token", "share", service.run, "--expires", "400d", home=service.home)
+    assert refused.returncode == 2 and "at most 365 days" in refused.stderr
