@@ -13,7 +13,6 @@ without a row, which the next process that wants that run adopts; there is never
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 import shutil
@@ -33,7 +32,6 @@ from longhaul.orchestrator.results.seals import (
     State,
     check_quickly,
     damaged,
-    manifest_of,
     read_manifest,
     sealed_files,
     write_manifest,
@@ -52,13 +50,10 @@ if TYPE_CHECKING:
     from longhaul.orchestrator.results.staging import Staging
     from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
-# The output of programs is kept with the traces.
-_OF_A_PROGRAM = re.compile(r"(?:iperf3|programs)/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # Two ids are enough to notice that a beginning is ambiguous.
 _AMBIGUOUS = 2
 _CATALOGUE = "catalogue.sqlite"
 _RUN_ID = re.compile("[0-9a-f]{20}")
-_TRANSIT = "it was changed in transit; submit its experiment again"
 
 
 class Store:
@@ -118,49 +113,38 @@ class Store:
         packets = None if run.capture is None else pack_packets(directory, run, run_id, trace)
         plain_run = replace(run, capture=None).as_json()
         pack_run(directory, plain_run, run_id, identity, spec, document, trace)
-        self._shelve(directory, run_id, document, plain_run)
-        if packets is not None:
-            kept_sha256 = self.manifest(run_id)["trace_sha256"]
-            keep_packets(packets, self.derived(run_id), run, kept_sha256 == document["trace_sha256"])
+        kept, replaced = self._shelve(directory, run_id, document)
+        try:
+            if packets is not None:
+                kept_sha256 = self.manifest(run_id)["trace_sha256"]
+                keep_packets(packets, self.derived(run_id), run, kept_sha256 == document["trace_sha256"])
+        finally:
+            # Its experiment ends with its row, and then its packets must be there.
+            self._record(run_id, kept, plain_run, replaced)
 
     def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> RunDocument:
         """Keep a run of another machine, from its finished files; the document that is now kept.
 
         Refuses any other run, and incomplete ones. Keeping the same run twice keeps the first.
         """
-        from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
+        from longhaul.orchestrator.results.verification import received_manifest
 
-        whole = {MANIFEST, "log.txt", *ALWAYS_KEPT}
-        seldom = set(FILE_NAMES.values()) - whole
-        odd = sorted({name for name in files if not _OF_A_PROGRAM.fullmatch(name)} - seldom ^ whole)
-        if odd:
-            what = f"files are missing or unknown: {', '.join(odd)}"
-            raise ResultsError("receiving run", run_id, what, "check that the worker has this version of Longhaul")
-        try:
-            manifest = manifest_of(files[MANIFEST], run_id)
-        except ValueError as error:
-            raise ResultsError("receiving run", run_id, f"its manifest: {error}", _TRANSIT) from error
-        if manifest["run_id"] != run_id or manifest["document"]["run"] != run_id:
-            hint = "check that the worker has this version of Longhaul"
-            raise ResultsError("receiving run", run_id, f"it is run {manifest['run_id']}", hint)
-        for name, known in manifest.get("files", {}).items():
-            if hashlib.sha256(files.get(name, b"")).hexdigest() != known["sha256"]:
-                raise ResultsError(
-                    "receiving run", run_id, f"its file {name} is not the one that the worker kept", _TRANSIT
-                )
+        manifest = received_manifest(run_id, files)
         try:
             with staging.directory(run_id) as directory:
                 for name, content in files.items():
                     (directory / name).parent.mkdir(exist_ok=True)
                     (directory / name).write_bytes(content)
-                self._shelve(directory, run_id, manifest["document"], manifest["run"])
+                shelved = self._shelve(directory, run_id, manifest["document"])
+                self._record(run_id, shelved[0], manifest["run"], shelved[1])
         except OSError as error:
             hint = remedy(error, "set LONGHAUL_HOME to another folder")
             raise ResultsError("receiving run", run_id, error.strerror or str(error), hint) from error
         kept: RunDocument = self.manifest(run_id)["document"]
         return kept
 
-    def _shelve(self, directory: Path, run_id: str, document: RunDocument, run: Mapping[str, Any]) -> None:
+    def _shelve(self, directory: Path, run_id: str, document: RunDocument) -> tuple[RunDocument, bool]:
+        """Put a packed run in its place; the document that counts, and whether it replaced a damaged run."""
         target = self.directory(run_id)
         target.parent.mkdir(parents=True, exist_ok=True)
         replaced = False
@@ -176,10 +160,14 @@ class Store:
                     document = self.manifest(run_id)["document"]
         if not target.is_dir():
             raise ResultsError("keeping run", run_id, f"{target} did not appear", "is LONGHAUL_HOME one file system?")
+        if replaced:
+            shutil.rmtree(self.derived(run_id), ignore_errors=True)
+        return document, replaced
+
+    def _record(self, run_id: str, document: RunDocument, run: Mapping[str, Any], replaced: bool) -> None:
         self.index.add(run_id, document, run)
         if replaced:
             self.catalog.revise(run_id, document)
-            shutil.rmtree(self.derived(run_id), ignore_errors=True)
 
     def _put_in_place(self, directory: Path, target: Path) -> None:
         """Replace a damaged run, and then delete it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from longhaul.orchestrator.database.run_index import RunIndex
 from longhaul.orchestrator.execution.packets import packets_of
 from longhaul.orchestrator.execution.pipeline import Pipeline
 from longhaul.orchestrator.plan.compile import compile_plan
@@ -54,6 +55,22 @@ def test_a_run_with_a_capture_is_the_run_without_it(pipeline: Pipeline, changes:
     assert PACKETS in pipeline.store.file_names(again["run"])
     (kept,) = pipeline.execute(captured)
     assert kept["cached"]
+
+
+def test_a_run_has_its_new_packets_when_its_row_returns(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An experiment ends with the row: a download at that moment must not read the packets of the capture before."""
+    devices = []
+    add = RunIndex.add
+
+    def watched(self: RunIndex, run_id: str, *more: Any) -> None:
+        devices.append({row[0] for row in read(pipeline.store.file(run_id, PACKETS), "frame.interface_name")})
+        add(self, run_id, *more)
+
+    monkeypatch.setattr(RunIndex, "add", watched)
+    for at in ("a1", "b1"):
+        (run,) = pipeline.execute(compile_plan(experiment(duration="1 s", capture={"at": [at]}), seed=3))
+        assert run["status"] == "done", run.get("error")
+    assert devices == [{"a1-s1"}, {"b1-s1"}]
 
 
 def test_tshark_finds_what_the_trace_has(finish: Runner, pipeline: Pipeline) -> None:
