@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
@@ -20,14 +17,18 @@ from longhaul.api.lab import Lab
 from longhaul.api.routes.runs import RunId, outline_of, run_with_trace
 from longhaul.api.routes.series import BeginQuery, EndQuery, PointsQuery
 from longhaul.api.schemas.pictures import Distribution, Outline, Timelines
-from longhaul.orchestrator.analysis.kept_series import kept_distribution, kept_timelines
+from longhaul.orchestrator.analysis.kept_series import (
+    PAGE_SERIES,
+    kept_distribution,
+    kept_timelines,
+    pack_timelines,
+    timeline_row,
+)
 from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
 FLOATS = "application/octet-stream"
-# The series of a run's page.
-USUAL = ("cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops")
 _MOST_MEASURES = 16
 # Enough for a run and those that it is compared with.
 _pictures = ResponseCache(most=64, largest=4_000_000)
@@ -82,7 +83,7 @@ async def timelines(
     """Each measure of every flow and link that has it, with at most `points` values each, including every extreme: one response for a whole page."""
     key, part = await run_with_trace(lab, key)
     plain = FLOATS in request.headers.get("accept", "")
-    measures = tuple(dict.fromkeys(measure or USUAL))
+    measures = tuple(dict.fromkeys(measure or PAGE_SERIES))
     question = ("timelines", key, part, measures, begin_s, end_s, points, plain)
     not_changed(tag(str(FORMAT), *map(str, question)), if_none_match, response)
     response.headers["Vary"] = "Accept"
@@ -126,21 +127,13 @@ def _timelines(
     plain: bool,
 ) -> bytes:
     found = kept_timelines(lab.store, key, measures, begin_s=begin_s, end_s=end_s, points=points)
-    if not plain:
-        rows = [
-            _row(kind, one) | {"t_s": one.t_s.round(9).tolist(), "value": one.values.tolist()} for kind, one in found
-        ]
-        return to_json({"run": key, "series": rows})
-    head = json.dumps(
-        {"run": key, "series": [_row(kind, one) | {"count": len(one.t_s)} for kind, one in found]}
-    ).encode()
-    head += b" " * (-(len(head) + 4) % 8)
-    body = [np.ascontiguousarray(array, "<f8").tobytes() for _, one in found for array in (one.t_s, one.values)]
-    return b"".join([struct.pack("<I", len(head)), head, *body])
-
-
-def _row(kind: str, one: Any) -> dict[str, Any]:
-    return {"measure": one.measure, "of": one.about, "kind": kind, "unit": one.unit, "of_values": one.of_values}
+    if plain:
+        return pack_timelines(key, found)
+    rows = [
+        timeline_row(kind, one) | {"t_s": one.t_s.round(9).tolist(), "value": one.values.tolist()}
+        for kind, one in found
+    ]
+    return to_json({"run": key, "series": rows})
 
 
 def _distribution(lab: Lab, key: str, measure: str) -> bytes:

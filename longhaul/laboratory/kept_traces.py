@@ -27,9 +27,9 @@ class KeptTraces:
 
     def text(self, run_id: str, name: str, made_of: str, make: Callable[[], tuple[str, bool]]) -> str:
         """A text made of a run, kept with its other files; `make` gives it, and whether it may be kept."""
-        from longhaul.orchestrator.results.derived_texts import read_or_make
+        from longhaul.orchestrator.results.derived_files import text_of
 
-        return read_or_make(self._store.directory(run_id), self._store.derived(run_id), name, made_of, make)
+        return text_of(self._store.directory(run_id), self._store.derived(run_id), name, made_of, make)
 
     def records(self, run_id: str, kind: str) -> Records:
         """The records of one kind."""

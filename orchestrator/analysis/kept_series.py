@@ -2,22 +2,42 @@
 
 A reader occupies one processor for some milliseconds. A caller with many readers runs as many at a time as there are processors; more
 would only wait for each other.
+
+A trace with millions of records takes up to a second to read. So a long run has an overview among its derived files: the thinned series of
+a run's page, made when the run is kept or when a chart first needs them. Every chart of the whole run with no more points is made of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache, partial
+import contextlib
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache, partial
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from longhaul.orchestrator.analysis import raw_series, series, thinning, timelines
 from longhaul.orchestrator.analysis.distributions import Curve, curves_from_columns
+from longhaul.orchestrator.analysis.thinning import thin
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, POINTS, Timeline, timeline
 from longhaul.orchestrator.analysis.trace_moments import MOST, Moments, trace_moments
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.results.derived_files import OVERVIEW, content_of
 from longhaul.orchestrator.results.store import Store
-from longhaul.orchestrator.system.errors import NotFound
+from longhaul.orchestrator.system.errors import LonghaulError, NotFound
+
+# The series of a run's page.
+PAGE_SERIES = ("cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops")
+# Some 200,000 ACKs.
+_LONG_BYTES = 2_000_000
+# The points of all lines of a chart, and the least and most of one line (dashboards/web/src/charts/kept.ts).
+_ALL_POINTS, _POINTS = 24_000, (400, 2000)
 
 
 def kept_timeline(
@@ -53,6 +73,16 @@ def kept_timelines(
     if unknown := [name for name in measures if name not in FLOW_SERIES and name not in LINK_SERIES]:
         names = dict.fromkeys([*FLOW_SERIES, *LINK_SERIES])
         raise NotFound("reading the series", unknown[0], "no series has this name", f"names: {', '.join(names)}")
+    is_whole = begin_s <= 0 and end_s is None and points <= _overview_points(run)
+    if is_whole and set(measures) <= set(PAGE_SERIES) and is_long(store, run_id):
+        known = _overview(store, run_id, run)
+        return [(kind, _fewer(one, points)) for name in measures for kind, one in known if one.measure == name]
+    return _read_timelines(store, run_id, run, measures, begin_s, end_s, points)
+
+
+def _read_timelines(
+    store: Store, run_id: str, run: Run, measures: Sequence[str], begin_s: float, end_s: float | None, points: int
+) -> list[tuple[str, Timeline]]:
     found = []
     end_s = _last_s(store, run_id, end_s)
     with store.shared_columns(run_id) as source:
@@ -61,6 +91,76 @@ def kept_timelines(
             found += [("flow", read(name, flow=one.name)) for one in run.flows if name in FLOW_SERIES]
             found += [("link", read(name, link=one.name)) for one in run.links if name in LINK_SERIES]
     return [(kind, one) for kind, one in found if len(one.t_s)]
+
+
+def is_long(store: Store, run_id: str) -> bool:
+    """Whether a kept run has an overview."""
+    with contextlib.suppress(OSError):
+        return (store.directory(run_id) / "acks.parquet").stat().st_size >= _LONG_BYTES
+    return False
+
+
+def make_overview(store: Store, run_id: str) -> None:
+    """Make the overview of a run that was kept just now, if it is long; a damaged one goes without."""
+    if is_long(store, run_id):
+        with contextlib.suppress(LonghaulError):
+            _overview(store, run_id, run_of(store, run_id))
+
+
+def _overview(store: Store, run_id: str, run: Run) -> list[tuple[str, Timeline]]:
+    def make() -> tuple[bytes, bool]:
+        points = _overview_points(run)
+        return pack_timelines(run_id, _read_timelines(store, run_id, run, PAGE_SERIES, 0.0, None, points)), True
+
+    made_of = f"{run_id} {_code()}"
+    return _unpack(content_of(store.directory(run_id), store.derived(run_id), OVERVIEW, made_of, make))
+
+
+def _overview_points(run: Run) -> int:
+    return max(_POINTS[0], min(_POINTS[1], _ALL_POINTS // max(1, len(run.flows))))
+
+
+def _fewer(one: Timeline, points: int) -> Timeline:
+    if len(one.t_s) <= points:
+        return one
+    kept = thin(one.t_s, one.values, points)
+    return Timeline(one.measure, one.about, one.unit, one.t_s[kept], one.values[kept], one.of_values)
+
+
+@cache
+def _code() -> str:
+    """The hash of the code that makes an overview."""
+    files = sorted(str(module.__file__) for module in (raw_series, series, thinning, timelines))
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in [__file__, *files])).hexdigest()
+
+
+def pack_timelines(run_id: str, found: Iterable[tuple[str, Timeline]]) -> bytes:
+    """Series as plain numbers.
+
+    The length of a JSON text as a little-endian u32, the text, spaces up to a multiple of 8; then `count` float64 of `t_s` and as many of
+    `value`, series by series.
+    """
+    found = list(found)
+    rows = [timeline_row(kind, one) | {"count": len(one.t_s)} for kind, one in found]
+    head = json.dumps({"run": run_id, "series": rows}).encode()
+    head += b" " * (-(len(head) + 4) % 8)
+    body = [np.ascontiguousarray(array, "<f8").tobytes() for _, one in found for array in (one.t_s, one.values)]
+    return b"".join([struct.pack("<I", len(head)), head, *body])
+
+
+def _unpack(content: bytes) -> list[tuple[str, Timeline]]:
+    (length,) = struct.unpack_from("<I", content)
+    found, at = [], 4 + length
+    for row in json.loads(content[4:at])["series"]:
+        t_s, values = np.frombuffer(content, "<f8", 2 * row["count"], at).reshape(2, -1)
+        found.append((row["kind"], Timeline(row["measure"], row["of"], row["unit"], t_s, values, row["of_values"])))
+        at += 16 * row["count"]
+    return found
+
+
+def timeline_row(kind: str, one: Timeline) -> dict[str, Any]:
+    """A series in a document, without its values."""
+    return {"measure": one.measure, "of": one.about, "kind": kind, "unit": one.unit, "of_values": one.of_values}
 
 
 def kept_moments(

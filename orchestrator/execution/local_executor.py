@@ -223,6 +223,10 @@ def run_claim(
         if document["run"] != claim.run_id:
             what = f"its programs are not those it was queued with: its id is now {document['run']}"
             raise BackendError("running", claim.run_id, what, "submit the experiment again")
+        if known is None:
+            from longhaul.orchestrator.analysis.kept_series import make_overview
+
+            make_overview(store, claim.run_id)
         return Outcome(claim, document["status"], document)
     except RunCancelled as error:
         part = error.reached_s

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from longhaul.orchestrator.database.events import EventLog
+from longhaul.orchestrator.results.derived_files import OVERVIEW
 from longhaul.orchestrator.results.packets import PACKET_FILES, kept_packets
 from longhaul.orchestrator.results.partial_runs import partial_folders
 from longhaul.orchestrator.results.store import Store
@@ -82,10 +83,10 @@ def _sweep(store: Store, older_than_s: float | None) -> int:
 
 
 def _sweep_derived(folder: Path) -> int:
-    """Delete derived tables that are a day old: they can be made again. Packets stay with their run."""
+    """Delete derived tables that are a day old: they can be made again. Packets and overviews stay with their run."""
     freed = 0
     for file in folder.glob("??/*/*"):
-        if file.name not in PACKET_FILES and _age_s(file) > _DERIVED_S:
+        if file.name not in (*PACKET_FILES, OVERVIEW) and _age_s(file) > _DERIVED_S:
             freed += file.stat().st_size
             file.unlink(missing_ok=True)
     return freed
@@ -102,9 +103,9 @@ def _age_s(path: Path) -> float:
 
 
 def _size_of(store: Store, key: str) -> int:
-    """The size of a run with its packets."""
-    packets = kept_packets(store.derived(key))
-    return _size(store.directory(key)) + (packets.stat().st_size if packets else 0)
+    """The size of a run with its packets and its overview."""
+    stays = [kept_packets(store.derived(key)), store.derived(key) / OVERVIEW]
+    return _size(store.directory(key)) + sum(file.stat().st_size for file in stays if file and file.is_file())
 
 
 def _size(folder: Path) -> int:

@@ -30,6 +30,7 @@ from typing import Any, Self
 from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
+from longhaul.orchestrator.analysis.kept_series import make_overview
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.database.work import Claim
 from longhaul.orchestrator.database.workers import Worker
@@ -293,6 +294,7 @@ class DaskCluster:
         if parcel.status == "kept":
             assert parcel.document is not None
             document = self._store.receive(parcel.document["run"], parcel.files, self._staging)
+            make_overview(self._store, document["run"])
             if claim.rerun_of is not None:
                 self._end(flight, rerun_outcome(claim, self._store, parcel.document))
             else:
