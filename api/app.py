@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
-from starlette_compress import CompressMiddleware, remove_compress_type
+from starlette_compress import CompressMiddleware, add_compress_type, remove_compress_type
 
 from longhaul.api import errors
 from longhaul.api.auth import Door
@@ -126,6 +126,8 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
     app.include_router(page)
     # A compressed stream would keep a window of a megabyte or more for each follower.
     remove_compress_type("text/event-stream")
+    # The series of charts as plain numbers.
+    add_compress_type("application/octet-stream")
     app.add_middleware(CompressMiddleware, minimum_size=1000)
     app.add_middleware(Requests, state=app.state)
     if prefix := urlsplit(lab.settings.url).path:

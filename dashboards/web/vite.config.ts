@@ -1,4 +1,6 @@
-/** The build of the page: relative addresses, so that it works below any prefix of a proxy; nothing inline, as the page's policy requires. */
+/** The build of the page: relative addresses, so that it works below any prefix of a proxy; nothing inline
+ * but one script, whose hash the page's policy has. */
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { build } from "esbuild";
 import type { Plugin, Rollup } from "vite";
@@ -6,25 +8,41 @@ import { defineConfig } from "vitest/config";
 
 // The service behind `npm run dev`.
 const SERVICE = "http://127.0.0.1:8080";
+/** An asset of fewer bytes is not compressed. */
+const LEAST_BYTES = 1000;
 
-/** The script of `src/early.ts`, a file of its own that imports nothing, in front of the page's code. */
+/** The script of `src/early.ts`, in the page itself, in front of what it loads: a request for it would delay all others. */
 function early(): Plugin {
-  const script = (src: string) => [
-    { tag: "script", attrs: { type: "module", src }, injectTo: "head-prepend" as const },
-  ];
   return {
     name: "early",
-    async generateBundle(_, bundle) {
-      const define = { "import.meta.env.PAGE_FILES": JSON.stringify(pageFiles(bundle)) };
-      const options = { bundle: true, minify: true, format: "esm", target: "es2022", write: false, define } as const;
-      const { outputFiles } = await build({ entryPoints: ["src/early.ts"], ...options });
-      this.emitFile({ type: "asset", name: "early.js", source: outputFiles[0]?.text ?? "" });
-    },
     transformIndexHtml: {
       order: "post",
-      handler: (_, { bundle }) => {
-        const made = Object.values(bundle ?? {}).find((one) => one.type === "asset" && one.names.includes("early.js"));
-        return script(made === undefined ? "./src/early.ts" : `./${made.fileName}`);
+      handler: async (html, { bundle }) => {
+        if (bundle === undefined)
+          return html.replace("<title>", '<script type="module" src="./src/early.ts"></script>$&');
+        const define = { "import.meta.env.PAGE_FILES": JSON.stringify(pageFiles(bundle)) };
+        const options = { bundle: true, minify: true, format: "iife", target: "es2022", write: false, define } as const;
+        const { outputFiles } = await build({ entryPoints: ["src/early.ts"], ...options });
+        const script = `<script>${outputFiles[0]?.text.trim()}</script>`;
+        return html.replace("<title>", (title) => `${script}\n    ${title}`);
+      },
+    },
+  };
+}
+
+/** Compressed copies of the assets for the service to send: each time it would compress them less. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    generateBundle: {
+      order: "post",
+      handler(_, bundle) {
+        for (const one of Object.values(bundle)) {
+          const content = one.type === "chunk" ? one.code : one.source;
+          if (content.length < LEAST_BYTES) continue;
+          this.emitFile({ type: "asset", fileName: `${one.fileName}.br`, source: brotliCompressSync(content) });
+          this.emitFile({ type: "asset", fileName: `${one.fileName}.gz`, source: gzipSync(content, { level: 9 }) });
+        }
       },
     },
   };
@@ -47,7 +65,7 @@ function pageFiles(bundle: Rollup.OutputBundle): Record<string, string[]> {
 
 export default defineConfig({
   base: "./",
-  plugins: [react(), early()],
+  plugins: [react(), early(), compressed()],
   build: {
     target: "es2022",
     assetsInlineLimit: 0,

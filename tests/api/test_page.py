@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from pathlib import Path
 
+import brotli  # type: ignore[import-untyped]
 import httpx
 import pytest
 
@@ -49,6 +51,37 @@ def test_a_304_has_the_content_security_policy_too(built: Path) -> None:
     assert (first.status_code, again.status_code) == (200, 304)
     assert "script-src 'self'" in first.headers["content-security-policy"]
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
+
+
+def test_only_the_first_script_of_the_page_may_run(built: Path) -> None:
+    """By its hash; a browser runs no other text, and the policy of a page without one allows none."""
+    assert "sha256" not in ask(built, "/").headers["content-security-policy"]
+    (built / "index.html").write_text(INDEX + "<script>let first = 1;</script>")
+    # printf 'let first = 1;' | openssl dgst -sha256 -binary | base64
+    allowed = "'sha256-GDNmDRAOJ2Fkuo7N7rU2hDaUbeg1WfEP70VNUjAD11Q='"
+    assert f"script-src 'self' {allowed};" in ask(built, "/").headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip;q=1.0, br;q=0", "gzip"),
+        ("GZIP", "gzip"),
+        ("br;q=0.0,gzip;q=0.000,zstd;q=0", None),
+        ("identity", None),
+        ("bread", None),
+    ],
+)
+def test_an_asset_is_sent_as_the_build_compressed_it(built: Path, accepted: str, encoding: str | None) -> None:
+    content = (built / "assets/index-1.js").read_bytes()
+    (built / "assets/index-1.js.br").write_bytes(brotli.compress(content))
+    (built / "assets/index-1.js.gz").write_bytes(gzip.compress(content))
+    answer = ask(built, "/assets/index-1.js", **{"Accept-Encoding": accepted})
+    assert answer.headers.get("content-encoding") == encoding
+    assert "accept-encoding" in answer.headers["vary"].lower()
+    assert answer.content == content
+    assert answer.headers["content-type"].startswith("text/javascript")
 
 
 def test_a_rebuilt_page_has_another_etag(built: Path) -> None:

@@ -80,7 +80,11 @@ def test_the_first_requests_are_sent_with_the_code_and_only_once(visitor: Visito
     settle(page)
     early = {f"{ROOT}/session"}
     if "{run}" in view:
-        early |= {f"{ROOT}/runs/{kept.run}", f"{ROOT}/runs/{kept.run}/outline"}
+        own = f"{ROOT}/runs/{kept.run}"
+        early |= {own, f"{own}/outline", *(url for url in asked if url.startswith(f"{own}/timelines"))}
+        assert len(early) == 4
+    if view == "":
+        early |= {f"{ROOT}/experiments?limit=8", f"{ROOT}/reproductions"}
     if view == "runs":
         early |= {f"{ROOT}/runs?limit=60&sort=newest&total=true"}
     assert {url: asked.count(url) for url in early} == dict.fromkeys(early, 1)

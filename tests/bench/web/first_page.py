@@ -1,6 +1,6 @@
 """The first page of `make bench-web`: the time until the first paint and until the content is shown, with an empty cache.
 
-Also over a slow network, of 400 ms and 1.6 Mbit/s, for the list of runs and for the page of a run.
+Also over a slow network, of 400 ms and 1.6 Mbit/s, for the first page, the list of runs, the page of a run with its charts, and Launch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from tests.support.service import ROOT, Service
 _PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 # Since the navigation began.
 _NOW = "() => performance.now()"
+# A chart with its values.
+LEGEND_VALUE = 'figure[aria-label="Congestion window"] table td span:not(:empty)'
 _SLOW = {"offline": False, "latency": 400, "downloadThroughput": 200_000, "uploadThroughput": 200_000}
 
 
@@ -40,14 +42,19 @@ def first_content(browser: Browser, service: Service, repeats: int) -> dict[str,
 
 
 def over_a_slow_network(browser: Browser, service: Service, run: str, repeats: int) -> dict[str, float]:
-    """The list of runs and the page of a run: until the first paint, and until the content is shown."""
+    """Pages of a first visit: until the first paint, and until the content is shown."""
     found: dict[str, float] = {}
-    for name, view, content in (("list", "runs", "tr[data-row]"), ("run", f"runs/{run}", "#root main h1")):
+    for name, view, content in (
+        ("start", "", "#root main h1"),
+        ("list", "runs", "tr[data-row]"),
+        ("run", f"runs/{run}", LEGEND_VALUE),
+        ("launch", "launch", "#root main h1"),
+    ):
         painted, there = [], []
         for _ in range(repeats):
             context = browser.new_context(viewport={"width": 1440, "height": 900})
             page = context.new_page()
-            page.request.post(f"{service.url}{ROOT}/session", data={"token": service.tokens["read"]})
+            page.request.post(f"{service.url}{ROOT}/session", data={"token": service.tokens["run"]})
             session = context.new_cdp_session(page)
             session.send("Network.enable")
             session.send("Network.emulateNetworkConditions", _SLOW)

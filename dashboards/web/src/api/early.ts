@@ -1,4 +1,6 @@
 /** The first requests of a view, sent before the code of the page has arrived. The client takes an answer in place of its own request. */
+import { FLOATS, pointsFor, SHOWN, seriesPath } from "../charts/request";
+import { hasTrace, type Outline, type Run } from "../data/runDocument";
 import { firstOf } from "../navigation/firstRequests";
 import { BASE } from "./address";
 
@@ -21,13 +23,31 @@ const asked = globalThis.longhaulEarly;
 export function askEarly(hash: string): void {
   // With a token in the address there is no session yet.
   if (/[?&]token=/.test(hash)) return;
-  for (const path of ["/session", ...firstOf(hash)]) {
-    const url = new URL(`${BASE}/api/v1${path}`, window.location.href).href;
-    const answer = fetch(url);
-    // The client sends the request again.
-    answer.catch(() => asked.delete(url));
-    asked.set(url, { answer, atMs: Date.now() });
-  }
+  for (const path of ["/session", ...firstOf(hash)]) send(path);
+  const run = /^#(\/runs\/[0-9a-f]{16,})/.exec(hash)?.[1];
+  if (run !== undefined) askSeries(run).catch(() => undefined);
+}
+
+/** The series of a run's page are asked for when the run and its outline are known. */
+async function askSeries(own: string): Promise<void> {
+  const [run, outline] = await Promise.all([copyOf<Run>(own), copyOf<Outline>(`${own}/outline`)]);
+  if (hasTrace(run)) send(seriesPath(run.id, SHOWN, pointsFor(outline.flows.length), null), { Accept: FLOATS });
+}
+
+async function copyOf<T>(path: string): Promise<T> {
+  const answer = await asked.get(urlOf(path))?.answer;
+  if (!answer?.ok) throw new Error(path);
+  return answer.clone().json();
+}
+
+const urlOf = (path: string): string => new URL(`${BASE}/api/v1${path}`, window.location.href).href;
+
+function send(path: string, headers: Record<string, string> = {}): void {
+  const url = urlOf(path);
+  const answer = fetch(url, { headers });
+  // The client sends the request again.
+  answer.catch(() => asked.delete(url));
+  asked.set(url, { answer, atMs: Date.now() });
 }
 
 /** The answer to a request that was sent early, once; null for other requests. */

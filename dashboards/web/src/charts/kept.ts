@@ -4,6 +4,7 @@
 import { addressOf } from "../api/address";
 import { ask } from "../api/client";
 import { Problem } from "../api/problem";
+import { FLOATS, seriesPath } from "./request";
 import { NOTHING, type Samples, type Window } from "./samples";
 import { keyOf, Listeners, type Source } from "./source";
 
@@ -18,16 +19,6 @@ interface Row {
   count: number;
 }
 
-const FLOATS = "application/octet-stream";
-// The points of all lines of a page, and the least and most of one line.
-const ALL_POINTS = 24_000;
-const POINTS: Window = [400, 2000];
-
-/** The points per line for a number of lines. */
-export function pointsFor(lines: number): number {
-  return Math.max(POINTS[0], Math.min(POINTS[1], Math.floor(ALL_POINTS / Math.max(1, lines))));
-}
-
 /** Several series of a run, of a window or of the whole run. */
 export async function fetchSeries(
   run: string,
@@ -36,13 +27,7 @@ export async function fetchSeries(
   window: Window | null,
   signal: AbortSignal,
 ): Promise<Map<string, Samples>> {
-  const query = new URLSearchParams(measures.map((measure) => ["measure", measure]));
-  query.set("points", String(points));
-  if (window !== null) {
-    query.set("from", String(window[0]));
-    query.set("to", String(window[1]));
-  }
-  const address = addressOf(`/api/v1/runs/${run}/timelines?${query}`);
+  const address = addressOf(`/api/v1${seriesPath(run, measures, points, window)}`);
   const answer = await ask(new Request(address, { headers: { Accept: FLOATS }, signal }));
   if (!answer.ok) throw Problem.of(answer, await answer.json().catch(() => null));
   return readSeries(await answer.arrayBuffer());

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { firstOf, pageOf } from "./firstRequests";
 
 test.each([
-  ["", "start", []],
-  ["#/", "start", []],
+  ["", "start", ["/experiments?limit=8", "/reproductions"]],
+  ["#/", "start", ["/experiments?limit=8", "/reproductions"]],
   ["#/runs", "runs", ["/runs?limit=60&sort=newest&total=true"]],
   ["#/runs?status=done", "runs", []],
   [

@@ -2,6 +2,7 @@
 
 /** The paths that the view at an address reads first. */
 export function firstOf(hash: string): readonly string[] {
+  if (hash === "" || hash === "#/") return ["/experiments?limit=8", "/reproductions"];
   if (hash === "#/runs") return ["/runs?limit=60&sort=newest&total=true"];
   const kept = /^#\/(runs|experiments)\/([0-9a-f]{16,20})(\?|$)/.exec(hash);
   if (kept === null) return [];

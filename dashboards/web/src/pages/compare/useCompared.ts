@@ -3,7 +3,8 @@ import { useQueries } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
-import { KeptRun, pointsFor } from "../../charts/kept";
+import { KeptRun } from "../../charts/kept";
+import { pointsFor } from "../../charts/request";
 import { Span } from "../../charts/span";
 import { isKept, type Outline, pointText, type Run } from "../../data/runDocument";
 

@@ -3,13 +3,12 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { useEvents } from "../../api/events";
 import { problemOf } from "../../api/problem";
 import type { ServerEvent } from "../../api/sse";
-import { KeptRun, pointsFor } from "../../charts/kept";
+import { KeptRun } from "../../charts/kept";
+import { pointsFor, SHOWN } from "../../charts/request";
 import type { Source } from "../../charts/source";
 import { Span } from "../../charts/span";
 import { hasTrace, isOver, type Outline, type Run } from "../../data/runDocument";
 import { Feed } from "./feed";
-
-export const SHOWN = ["cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops"] as const;
 
 export interface Watched {
   span: Span;
