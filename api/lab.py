@@ -8,6 +8,7 @@ from functools import cached_property
 
 from longhaul.orchestrator.database.access.shares import Shares
 from longhaul.orchestrator.database.access.tokens import Access
+from longhaul.orchestrator.database.annotations import Annotations
 from longhaul.orchestrator.database.counters import Counts
 from longhaul.orchestrator.database.events import EventLog
 from longhaul.orchestrator.database.experiments import Experiments
@@ -52,6 +53,10 @@ class Lab:
     @cached_property
     def experiments(self) -> Experiments:
         return Experiments(self.store.database)
+
+    @cached_property
+    def annotations(self) -> Annotations:
+        return Annotations(self.store.database)
 
     @cached_property
     def events(self) -> EventLog:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from longhaul.client import Client
+    from longhaul.laboratory.annotations import annotate
     from longhaul.laboratory.bisections import bisect
     from longhaul.laboratory.comparisons import compare
     from longhaul.laboratory.experiments import load, plan, run, sweep
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 # The module that defines each public name; it is imported on first use.
 _HOMES = {
     "longhaul.client": ("Client",),
+    "longhaul.laboratory.annotations": ("annotate",),
     "longhaul.laboratory.bisections": ("bisect",),
     "longhaul.laboratory.comparisons": ("compare",),
     "longhaul.laboratory.experiments": ("load", "plan", "run", "sweep"),
@@ -107,6 +109,7 @@ __all__ = [
     "Series",
     "Shell",
     "Watcher",
+    "annotate",
     "bisect",
     "compare",
     "compare_kernels",

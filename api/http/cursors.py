@@ -12,6 +12,7 @@ from fastapi import Depends, Query
 from longhaul.api.schemas.experiments import CURSOR, TEXT, TOKEN_NAME, WHEN, Status
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.lists.orders import COLUMNS, Place
+from longhaul.orchestrator.database.statuses import LONGEST_TAG
 from longhaul.orchestrator.plan.target import BACKENDS
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.units import parse_duration, parse_rate
@@ -93,10 +94,18 @@ async def _of_all(
         Query(
             max_length=200,
             pattern=TEXT,
-            description="Words that must all occur in the id, the names of experiment, owner and flows, the path or a swept value. A word with a name must match the whole value: `rtt=300ms`, `seed=5`.",
+            description="Words that must all occur in the id, the title, the tags, the names of experiment, owner and flows, the path or a swept value. A word with a name must match the whole value: `rtt=300ms`, `seed=5`.",
             examples=["300 ms"],
         ),
     ] = "",
+    tag: Annotated[
+        list[Annotated[str, Query(max_length=LONGEST_TAG, pattern=TEXT)]] | None,
+        Query(
+            max_length=5,
+            description="Only rows with this tag; with each, if several are given. Runs have those of their experiments too.",
+            examples=[["night"]],
+        ),
+    ] = None,
     since: Annotated[
         str | None,
         Query(alias="from", pattern=WHEN, description="Created at this time or later, UTC.", examples=["2026-01-01"]),
@@ -109,7 +118,7 @@ async def _of_all(
     ] = None,
 ) -> Filter:
     return Filter(
-        owner=owner, backend=backend, controls=tuple(cc or ()), text=text, since=moment(since), until=moment(until)
+        owner=owner, backend=backend, controls=tuple(cc or ()), text=text, tags=tuple(tag or ()), since=moment(since), until=moment(until)
     )  # fmt: skip
 
 

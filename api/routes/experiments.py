@@ -56,6 +56,7 @@ from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.aggregate import Repeats
 from longhaul.orchestrator.analysis.report.junit import junit_xml
 from longhaul.orchestrator.database.access.tokens import Caller
+from longhaul.orchestrator.database.annotations import NOTHING, Annotation
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.execution.evaluation import each_readable
 from longhaul.orchestrator.execution.formulas import measured_by
@@ -133,7 +134,15 @@ def _page(
     rows = lab.experiments.page(limit + 1, wanted, after=read_cursor(cursor), oldest_first=oldest_first, skip=skip)
     matching = lab.experiments.count(wanted) if total else None
     others = lab.other_programs.of_experiments({row["id"]: row["status"] for row in rows})
-    return rendered(page(rows, [_row(row, others[row["id"]]).model_dump() for row in rows], limit, matching))
+    noted = lab.annotations.of(list(others))
+    return rendered(
+        page(
+            rows,
+            [_row(row, others[row["id"]], noted.get(row["id"], NOTHING)).model_dump() for row in rows],
+            limit,
+            matching,
+        )
+    )
 
 
 _SEARCH, _LOOK_UP = takes_long(_page), looks_up(_page)
@@ -166,13 +175,18 @@ def cancel(key: ExperimentId, lab: TheLab, caller: Runner) -> Experiment:
     return experiment_document(lab, lab.experiments.get(key))
 
 
-@router.patch("/{id}", summary="Change the priority of an experiment", operation_id="change_experiment")
+@router.patch("/{id}", summary="Change an experiment", operation_id="change_experiment")
 def change(key: ExperimentId, wanted: ExperimentChange, lab: TheLab, caller: Runner) -> Experiment:
-    """Its waiting runs come before those of a lower priority; a run that another experiment wants too keeps the higher of both."""
+    """Change its title, tags, comment, or its priority while it is not finished.
+
+    Waiting runs come before those of a lower priority; a run that another experiment wants too keeps the higher of both.
+    """
     row = lab.experiments.get(key)
     _check_owner(row, caller)
-    if not lab.experiments.give_priority(key, wanted.priority):
+    if wanted.priority is not None and not lab.experiments.give_priority(key, wanted.priority):
         raise Conflict("changing experiment", key, f"it is {row['status']}", "only the runs that wait have an order")
+    if (wanted.title, wanted.tags, wanted.comment) != (None, None, None):
+        lab.annotations.change(key, caller.name, title=wanted.title, tags=wanted.tags, comment=wanted.comment)
     return experiment_document(lab, lab.experiments.get(key))
 
 
@@ -298,8 +312,10 @@ def _check_owner(row: Row, caller: Caller) -> None:
         raise NotAllowed("changing experiment", row["id"], f"it belongs to {row['owner']}", "ask the owner or an admin")
 
 
-def _row(row: Row, other_programs: list[str]) -> ExperimentRow:
+def _row(row: Row, other_programs: list[str], annotation: Annotation) -> ExperimentRow:
     return ExperimentRow(
+        title=annotation.title,
+        tags=list(annotation.tags),
         other_programs=other_programs,
         href=f"{ROOT}/experiments/{row['id']}",
         progress=Progress(**{name: row[name] for name in Progress.model_fields}),
@@ -312,8 +328,10 @@ def experiment_document(lab: Lab, row: Row) -> Experiment:
     """An experiment as a response."""
     href = f"{ROOT}/experiments/{row['id']}"
     others = lab.other_programs.of_experiments({row["id"]: row["status"]})
+    noted = lab.annotations.of([row["id"]]).get(row["id"], NOTHING)
     return Experiment(
-        **_row(row, others[row["id"]]).model_dump(),
+        **_row(row, others[row["id"]], noted).model_dump(),
+        comment=noted.comment,
         spec=row["spec"],
         lint=[one if isinstance(one, str) else one_line(PlannedNote(**one)) for one in row["lint"]],
         notes=[Note(text=one, points=[]) if isinstance(one, str) else Note(**one) for one in row["lint"]],

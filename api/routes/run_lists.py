@@ -1,4 +1,4 @@
-"""The list of runs in other forms: a row for each experiment, and one table to download."""
+"""The list of runs in other forms: a row for each experiment, one table to download, the tags in use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.cursors import LimitQuery, OfExperiment, OrderQuery, RunFilter, SkipQuery
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.threads import takes_long
-from longhaul.api.schemas.run_groups import RunGroup, RunGroups
+from longhaul.api.schemas.run_groups import RunGroup, RunGroups, TagCount
 from longhaul.orchestrator.database.lists.groups import ORDERS
 from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.database.lists.run_table import COLUMNS, read_columns, table_lines
@@ -42,6 +42,12 @@ def groups(
     """The matching runs of each experiment name as one row, with their number by status, and the mean and range of their results."""
     found, total = lab.store.catalog.groups(limit, wanted, sort, skip)
     return RunGroups(items=[RunGroup(**group.document()) for group in found], total=total)
+
+
+@router.get("/tags", summary="List tags", operation_id="list_tags")
+def tags(lab: TheLab, caller: Reader, limit: LimitQuery = 50) -> list[TagCount]:
+    """The tags of runs and experiments, the most frequent first."""
+    return [TagCount(tag=tag, count=count) for tag, count in lab.annotations.tags(limit)]
 
 
 @router.get(

@@ -42,11 +42,12 @@ from longhaul.api.http.responses import (
 from longhaul.api.http.threads import looks_up, takes_long
 from longhaul.api.lab import Lab
 from longhaul.api.routes.experiments import experiment_document
-from longhaul.api.schemas.experiments import Experiment, Run, RunRow, Runs, Verification
+from longhaul.api.schemas.experiments import AnnotationChange, Experiment, Run, RunRow, Runs, Verification
 from longhaul.api.schemas.pictures import Outline
 from longhaul.api.streams.events import stream
 from longhaul.orchestrator.analysis.kept_series import as_outline, run_of
 from longhaul.orchestrator.database.access.tokens import Caller
+from longhaul.orchestrator.database.annotations import NOTHING, Annotation
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.lists.orders import Order, read_order
 from longhaul.orchestrator.database.statuses import KEPT
@@ -158,7 +159,9 @@ def read(key: ReadId, lab: TheLab, caller: Reader, response: Response, if_none_m
     damage, has_log = _damage(lab, row), lab.store.has_failed_log(key)
     may_change = (row["measured_by"] or "", row["finished_at"] or "", str(row["pinned"]), *wanted_by)
     columns = _rows(lab, [row])[0]
+    comment = lab.annotations.of([key]).get(key, NOTHING).comment
     may_change += (_placed(row), grafana or "", damage or "", str(has_log), *columns["other_programs"])
+    may_change += (columns["title"], *columns["tags"], comment)
     known = tag("run", key, *may_change)
     not_changed(known if ended else None, if_none_match, response)
     href = f"{ROOT}/runs/{key}"
@@ -167,7 +170,7 @@ def read(key: ReadId, lab: TheLab, caller: Reader, response: Response, if_none_m
         links["grafana"] = grafana
     if has_log:
         links["log"] = f"{href}/files/{LOG}"
-    return Run(**columns, document=row["document"], experiments=wanted_by, links=links, damage=damage)
+    return Run(**columns, comment=comment, document=row["document"], experiments=wanted_by, links=links, damage=damage)
 
 
 @router.get("/{id}/verification", summary="Verify a run", operation_id="verify_run")
@@ -239,6 +242,13 @@ def unpin(key: RunId, lab: TheLab, caller: Runner) -> None:
     """Remove the pin; removing it twice is not an error."""
     _check_owner(find_run(lab, key), caller, "unpinning run")
     lab.store.catalog.pin(key, False)
+
+
+@router.patch("/{id}", status_code=204, summary="Annotate a run", operation_id="annotate_run")
+def annotate(key: RunId, wanted: AnnotationChange, lab: TheLab, caller: Runner) -> None:
+    """Change its title, tags or comment. The run itself never changes."""
+    _check_owner(find_run(lab, key), caller, "annotating run")
+    lab.annotations.change(key, caller.name, title=wanted.title, tags=wanted.tags, comment=wanted.comment)
 
 
 @router.delete(
@@ -345,12 +355,15 @@ def find_run(lab: Lab, key: str) -> Row:
 def _rows(lab: Lab, rows: Sequence[Row]) -> list[Row]:
     kept = [row["id"] for row in rows if row["status"] in KEPT and row["trace_sha256"] is not None]
     others = lab.other_programs.of_runs(kept)
-    return [_row(lab, row, others.get(row["id"], [])) for row in rows]
+    noted = lab.annotations.of([row["id"] for row in rows])
+    return [_row(lab, row, others.get(row["id"], []), noted.get(row["id"], NOTHING)) for row in rows]
 
 
-def _row(lab: Lab, row: Row, other_programs: list[str]) -> Row:
+def _row(lab: Lab, row: Row, other_programs: list[str], annotation: Annotation) -> Row:
     shown = {
         **row,
+        "title": annotation.title,
+        "tags": annotation.tags,
         "other_programs": other_programs,
         "controls": row["controls"].split(),
         "href": f"{ROOT}/runs/{row['id']}",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from longhaul.orchestrator.database.statuses import LONGEST_COMMENT, LONGEST_TAG, LONGEST_TITLE, MOST_TAGS
 from longhaul.orchestrator.execution.backend_status import Missing
 from longhaul.orchestrator.execution.request import PRIORITIES, Request
 from longhaul.orchestrator.plan.target import BACKENDS
@@ -58,12 +59,34 @@ class Wire(BaseModel):
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1]), WHOLE]
 
 
-class ExperimentChange(BaseModel):
-    """What may change of a submitted experiment."""
+Title = Annotated[str, Field(max_length=LONGEST_TITLE, pattern=TEXT, description="A title in any language.")]
+Tags = Annotated[
+    list[Annotated[str, Field(max_length=LONGEST_TAG, pattern=TEXT)]],
+    Field(max_length=MOST_TAGS, description="Tags, by which lists find it."),
+]
+Comment = Annotated[str, Field(max_length=LONGEST_COMMENT, pattern=TEXT, description="A comment of several lines.")]
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"priority": 5}]})
 
-    priority: Priority
+class AnnotationChange(BaseModel):
+    """New values of a title, tags or a comment; what is left out stays."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"title": "BBR to Chile", "tags": ["night"]}]}
+    )
+
+    title: Title | None = None
+    tags: Tags | None = None
+    comment: Comment | None = None
+
+
+class ExperimentChange(AnnotationChange):
+    """What may change of a submitted experiment; what is left out stays."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"priority": 5}, {"title": "BBR to Chile", "tags": ["night"]}]}
+    )
+
+    priority: Priority | None = None
 
 
 class AskedFor(Wire):
@@ -92,6 +115,9 @@ class AskedFor(Wire):
     seed: Annotated[int, Field(ge=0, lt=2**32), WHOLE] | None = None
     repeats: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None
     priority: Priority = 0
+    title: Title = ""
+    tags: Tags = []
+    comment: Comment = ""
 
     def as_request(self) -> Request:
         """The request for the desk."""
@@ -106,6 +132,9 @@ class AskedFor(Wire):
             seed=self.seed,
             repeats=self.repeats,
             priority=self.priority,
+            title=self.title,
+            tags=tuple(self.tags),
+            comment=self.comment,
         )
 
 
@@ -178,6 +207,8 @@ class ExperimentRow(Wire):
         default=[], description=f"{OTHER_PROGRAMS} compared with those that made its runs. Empty while it is running."
     )
     progress: Progress
+    title: str = ""
+    tags: list[str] = []
 
 
 class Note(Wire):
@@ -196,6 +227,7 @@ class Experiment(ExperimentRow):
         [], description="The notes with their points, which are unknown if an earlier version kept them."
     )
     asked: Json
+    comment: str = ""
     runs: list[str] = Field(description="Links, in the order of its points and repeats.")
     links: dict[str, str]
 
@@ -245,11 +277,14 @@ class RunRow(Wire):
     other_programs: list[str] = Field(
         default=[], description=f"{OTHER_PROGRAMS} compared with those that made it. Empty if it is not kept."
     )
+    title: str = ""
+    tags: list[str] = []
 
 
 class Run(RunRow):
     """A run: its document as in `longhaul run --json`, or the reason of its failure."""
 
+    comment: str = ""
     document: Json | None
     experiments: list[str] = Field(description="The ids of the experiments with this run, the newest first.")
     links: dict[str, str] = Field(

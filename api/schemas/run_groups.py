@@ -32,3 +32,10 @@ class RunGroups(Wire):
 
     items: list[RunGroup]
     total: int = Field(description="How many groups match.")
+
+
+class TagCount(Wire):
+    """A tag, and how many runs and experiments have it."""
+
+    tag: str
+    count: int

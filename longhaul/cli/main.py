@@ -47,6 +47,7 @@ COMMANDS = {
     "rerun": "runs.rerun",
     "verify": "runs.verify",
     "pin": "runs.pin",
+    "annotate": "runs.annotate",
     "prune": "runs.prune",
     "backup": "runs.backup",
     "restore": "runs.restore",

@@ -62,6 +62,7 @@ __all__ = ["Client", "Event", "LiveEvent", "Series"]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 _PAGE = 200
+_EXPERIMENT_DIGITS = 16
 _CHUNK_BYTES = 1 << 20
 
 
@@ -198,6 +199,19 @@ class Client(UserCode, Recordings):
             number += len(groups.items)
             if not groups.items or number >= groups.total:
                 return
+
+    def annotate(
+        self, subject: str, *, title: str | None = None, tags: Sequence[str] | None = None, comment: str | None = None
+    ) -> None:
+        """Change the title, tags or comment of a run or an experiment, by its id; what is None stays."""
+        given = {"title": title, "tags": None if tags is None else list(tags), "comment": comment}
+        noun = "experiments" if len(subject) == _EXPERIMENT_DIGITS else "runs"
+        self._connection.ask("PATCH", f"{ROOT}/{noun}/{subject}", json=given)
+
+    def tags(self, limit: int = 50) -> dict[str, int]:
+        """The tags of runs and experiments with their numbers, the most frequent first."""
+        answer = self._connection.ask("GET", f"{ROOT}/tags", params={"limit": limit})
+        return {one["tag"]: one["count"] for one in answer.json()}
 
     def share(self, *runs: str, experiment: str | None = None, days: int = 30) -> ShownShareLink:
         """A link that shows runs or an experiment without an account; its `id` ends it by DELETE /shares/{id}."""

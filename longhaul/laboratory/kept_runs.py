@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.backends import open_backend
+from longhaul.orchestrator.database.annotations import NOTHING, Annotations
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.lists.orders import read_order
 from longhaul.orchestrator.database.lists.run_table import read_columns, table_lines
@@ -74,7 +75,12 @@ def kept_runs(limit: int = 50, *, sort: str = "newest", text: str = "") -> list[
     store = Store(settings)
     rows = store.list_runs(limit, sort, text)
     others = OtherPrograms(settings, store).of_runs([row["id"] for row in rows])
-    return [row | {"other_programs": others[row["id"]]} for row in rows]
+    noted = Annotations(store.database).of([row["id"] for row in rows])
+    found = [(row, noted.get(row["id"], NOTHING)) for row in rows]
+    return [
+        row | {"other_programs": others[row["id"]], "title": words.title, "tags": list(words.tags)}
+        for row, words in found
+    ]
 
 
 def kept_run_groups(limit: int = 50, *, sort: str = "newest", text: str = "") -> list[dict[str, Any]]:

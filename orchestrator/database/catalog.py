@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
 
+from longhaul.orchestrator.database.annotations import forget_annotations
 from longhaul.orchestrator.database.connection import Database, chunks, new_keys, only_id, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter, is_kept
@@ -325,6 +326,7 @@ class Catalog:
             if connection.execute(select(RUNS.c.id).where(RUNS.c.id == run_id, _protected())).first() is not None:
                 return "an unfinished experiment wants it, or a baseline has it"
             remove_words(connection, [run_id])
+            forget_annotations(connection, [run_id])
             connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
         return None
 
@@ -333,7 +335,9 @@ class Catalog:
         with self._database.write() as connection:
             for some in chunks(run_ids):
                 ended = and_(RUNS.c.id.in_(some), RUNS.c.status.not_in(LIVE))
-                remove_words(connection, list(connection.execute(select(RUNS.c.id).where(ended)).scalars()))
+                ids = list(connection.execute(select(RUNS.c.id).where(ended)).scalars())
+                remove_words(connection, ids)
+                forget_annotations(connection, ids)
                 connection.execute(delete(RUNS).where(ended))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
+from longhaul.orchestrator.database.annotations import NOTHING, Annotation, annotate, forget_annotations
 from longhaul.orchestrator.database.connection import Database, chunks, only_id, page_of
 from longhaul.orchestrator.database.events import newest_id, say, say_all
 from longhaul.orchestrator.database.filters import Filter
@@ -48,6 +49,7 @@ class Submission:
     asked_sha256: str
     idempotency_key: str | None
     runs: Sequence[Wanted]
+    annotation: Annotation = NOTHING
 
 
 class Experiments:
@@ -98,6 +100,7 @@ class Experiments:
                 **traits,
             }
             connection.execute(insert(EXPERIMENTS).values(row))
+            annotate(connection, submission.id, submission.annotation, submission.owner)
             say(connection, "experiment.queued", {"total": len(run_ids), "cached": len(ends)}, experiment=submission.id)
             queued = enqueue(
                 connection,
@@ -265,6 +268,7 @@ class Experiments:
     def remove(self, experiment: str) -> None:
         """Delete an experiment that has ended; its runs stay for others."""
         with self._database.write() as connection:
+            forget_annotations(connection, [experiment])
             connection.execute(delete(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment))
 
     def newest_named(self, names: Sequence[str]) -> dict[str, Row]:

@@ -1,7 +1,8 @@
 """Filters of lists, and their SQL conditions: the same for runs and for experiments.
 
 Status, name, owner and time have columns; everything else is found in the line of words (search_fields.py), through the index of its words
-(word_index.py) or by reading the lines, of which the indices of a list in the order of time hold a copy.
+(word_index.py) or by reading the lines, of which the indices of a list in the order of time hold a copy. Titles and tags (annotations.py) are
+found in the same way: those of a run, and those of its experiments.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, Table, and_, or_
+from sqlalchemy import ColumnElement, Select, Table, and_, or_, select, union
 
 from longhaul.orchestrator.database.search_fields import asked_words, spellings, word
 from longhaul.orchestrator.database.statuses import KEPT
+from longhaul.orchestrator.database.tables import ANNOTATION_WORDS, EXPERIMENT_RUNS, RUNS
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
 
@@ -31,12 +33,29 @@ class Sought:
             return [self.text]
         return [before + spelling for spelling in spellings(self.text) for before in ("", ".")]
 
-    def is_in(self, line: ColumnElement[str]) -> ColumnElement[bool]:
-        """The condition on a line, whose words are between spaces."""
+    def is_in(self, table: Table) -> ColumnElement[bool]:
+        """The condition on a row: on its line, whose words are between spaces, or on its annotation."""
+        line = table.c.words
+        if self.kind == "word":
+            return line.contains(f" {self.text} ", autoescape=True)
+        noted = table.c.id.in_(self.annotated(table))
         if self.kind == "part":
-            return line.contains(self.text, autoescape=True)
+            return or_(line.contains(self.text, autoescape=True), noted)
         ends = (f"{one} " if one.startswith(".") else f" {one} " for one in self.words)
-        return or_(*(line.contains(end, autoescape=True) for end in ends))
+        return or_(*(line.contains(end, autoescape=True) for end in ends), noted)
+
+    def annotated(self, table: Table) -> Select[Any]:
+        """The ids of the rows with it in their annotation; of runs also those with it in that of an experiment."""
+        holds = (
+            ANNOTATION_WORDS.c.word.contains(self.text, autoescape=True)
+            if self.kind == "part"
+            else ANNOTATION_WORDS.c.word.in_(self.words)
+        )
+        subjects = select(ANNOTATION_WORDS.c.subject.label("id")).where(holds)
+        if table is not RUNS:
+            return subjects
+        of_experiments = select(EXPERIMENT_RUNS.c.run_id).where(EXPERIMENT_RUNS.c.experiment_id.in_(subjects))
+        return select(union(subjects, of_experiments).subquery().c.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +73,8 @@ class Filter:
     rtt_us: int | None = None
     # Every word of it occurs somewhere, whole or as a part; of `key=value` the value is the whole one.
     text: str = ""
+    # All of them.
+    tags: tuple[str, ...] = ()
     # Creation time: from, and before, in the format of the database.
     since: str | None = None
     until: str | None = None
@@ -72,7 +93,7 @@ class Filter:
             query = query.where(condition)
         for sought in self.sought():
             if sought != without:
-                query = query.where(sought.is_in(table.c.words))
+                query = query.where(sought.is_in(table))
         return query
 
     def is_only(self, sought: Sought) -> bool:
@@ -101,6 +122,7 @@ class Filter:
         named.append(("bandwidth", None if self.bandwidth_bps is None else format_rate(self.bandwidth_bps)))
         named.append(("rtt", None if self.rtt_us is None else format_duration(self.rtt_us)))
         yield from (Sought("word", word(name, value)) for name, value in named if value is not None)
+        yield from (Sought("named", word("tag", tag)) for tag in self.tags)
         yield from (Sought("named" if _is_named(asked) else "part", asked) for asked in asked_words(self.text))
 
 

@@ -1,4 +1,4 @@
-"""The statuses of runs and experiments, the revision of its tables, and the limits of shares: facts that need no database."""
+"""The statuses of runs and experiments, the revision of its tables, and the limits of shares and annotations: facts that need no database."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ RUN_FINISHED = "run.finished"
 PATIENCE_S = 60.0
 
 # The newest revision in migrations/versions; a test compares the two.
-HEAD = "0009"
+HEAD = "0010"
 
 # A link shows this many runs at most, and expires after this many days at most.
 MOST_SHARED_RUNS = 50
 MOST_SHARED_DAYS = 365
+
+# Of annotations: the longest title, tag and comment in characters, and the most tags.
+LONGEST_TITLE, LONGEST_TAG, MOST_TAGS, LONGEST_COMMENT = 200, 50, 20, 10_000

@@ -4,6 +4,7 @@
          |                                  |----- work        what a run that is still wanted needs
          '--------------< events >----------'----- measures    every number of its document, a row each
     runs ---< run_words >--- words      run_counts        follow from the rows of runs
+    annotations ---< annotation_words          titles, tags and comments of runs and experiments
     tokens ---< sessions      audit      leases      workers      baselines      spans      exporters      counts
 
 A run's id is the hash of all that determines its result, so two experiments that want the same run share a row.
@@ -286,6 +287,25 @@ AUDIT = Table(
     Column("subject", String(256), nullable=False),
     Column("outcome", Integer, nullable=False),
     Column("request_id", String(64), nullable=False),
+)
+
+# What people write about a run or an experiment, by its id (annotations.py).
+ANNOTATIONS = Table(
+    "annotations",
+    METADATA,
+    Column("subject", String(32), primary_key=True),
+    Column("title", String(200), nullable=False),
+    Column("tags", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("changed_at", String(32), nullable=False),
+    Column("changed_by", String(64)),
+)
+ANNOTATION_WORDS = Table(
+    "annotation_words",
+    METADATA,
+    Column("word", String(256), primary_key=True),
+    Column("subject", String(32), ForeignKey("annotations.subject", ondelete="CASCADE"), primary_key=True),
+    Index("annotation_words_by_subject", "subject"),
 )
 
 # The experiment that others are compared with, by the branch that it was measured on.

@@ -64,8 +64,10 @@ def matching(
 def _find(connection: Connection, sought: Sought, most_united: int) -> Found | None:
     words = _first(connection, select(WORDS.c.id).where(_holds(sought)))
     ids = _first(connection, _with_part(sought))
-    if words is None or ids is None:
+    noted = _first(connection, None if sought.kind == "word" else sought.annotated(RUNS))
+    if words is None or ids is None or noted is None:
         return None
+    ids += noted
     runs: Any = select(RUN_WORDS.c.created_at, RUN_WORDS.c.run_id).where(RUN_WORDS.c.word_id.in_(words))
     if ids:
         of_ids = select(RUNS.c.created_at, RUNS.c.id.label("run_id")).where(RUNS.c.id.in_(ids))

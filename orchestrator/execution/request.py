@@ -23,3 +23,6 @@ class Request:
     seed: int | None = None
     repeats: int | None = None
     priority: int = 0
+    title: str = ""
+    tags: Sequence[str] = ()
+    comment: str = ""

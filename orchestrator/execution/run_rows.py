@@ -21,6 +21,8 @@ def kept_runs(rows: Rows) -> Rows:
             "seed": row["seed"],
             "cc": row["controls"],
             "path": _path(row),
+            "title": row.get("title", ""),
+            "tags": ", ".join(row.get("tags", ())),
             "made": _minute(row["created_at"]),
             "other programs": _names(row.get("other_programs", [])),
         }

@@ -18,6 +18,7 @@ from typing import Any
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.backends.base import Backend
+from longhaul.orchestrator.database.annotations import NOTHING, Annotation
 from longhaul.orchestrator.database.experiments import Experiments, Submission
 from longhaul.orchestrator.database.work import Wanted, Work
 from longhaul.orchestrator.execution.backend_status import Missing, Place, places
@@ -125,7 +126,8 @@ class Desk:
         asked = {name: value for name, value in asdict(request).items() if name != "spec"}
         with self._reading(request, trusted=trusted) as experiment:
             wanted = self._wanted(experiment, request.backend, _compiling(request))
-        return self._record(wanted, asked, digest, owner, request.priority, idempotency_key)
+        noted = NOTHING.changed(request.title, request.tags, request.comment)
+        return self._record(wanted, asked, digest, owner, request.priority, idempotency_key, noted)
 
     def queue_internal(self, experiment: Experiment, asked: Mapping[str, Any], owner: str) -> str:
         """Record and queue one of the project's experiments for the sandbox, with the original request; returns its id."""
@@ -152,6 +154,7 @@ class Desk:
         owner: str,
         priority: int = 0,
         idempotency_key: str | None = None,
+        annotation: Annotation = NOTHING,
     ) -> str:
         experiment, wanted = compiled.experiment, compiled.wanted
         if not wanted:
@@ -173,6 +176,7 @@ class Desk:
                 asked_sha256=digest,
                 idempotency_key=idempotency_key,
                 runs=wanted,
+                annotation=annotation,
             )
         )
 

@@ -48,6 +48,10 @@ class RunOptions(ExperimentOptions):
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report.")] = None
     no_cache: NoCacheOption = False
     watch: WatchOption = False
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A title: of the experiment on a service, or of each run here.")
+    ] = None
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag of the same.")] = None
     server: ServerOption = None
     token_env: TokenEnvOption = TOKEN_ENV
 
@@ -60,7 +64,9 @@ class RunOptions(ExperimentOptions):
     def remote(self) -> dict[str, Any]:
         """The options that a service needs, as fields of its AskedFor."""
         fields = {"where": self.where, "clock": self.clock, "seed": self.seed, "repeats": self.repeats}
-        return {"backend": self.backend, **fields} | ({"hosts": self.host_names} if self.hosts else {})
+        words = {"title": self.title, "tags": self.tag}
+        given = {name: value for name, value in words.items() if value}
+        return {"backend": self.backend, **fields, **given} | ({"hosts": self.host_names} if self.hosts else {})
 
 
 @command(app)
@@ -89,6 +95,8 @@ def _run_here(options: RunOptions) -> int:
     quiet = options.as_json and not options.watch
     with shown_progress(plan.experiment, plan.runs, quiet=quiet, use_cache=use_cache, charts=options.watch) as watcher:
         result = experiments.run(plan, jobs=options.jobs, cache=use_cache, watcher=watcher)
+    if options.title or options.tag:
+        _annotate(result, options)
     if options.as_json:
         print(json.dumps(result.document))
     else:
@@ -104,6 +112,14 @@ def _run_here(options: RunOptions) -> int:
     if not options.as_json:
         show_hints(result, options.experiment, reported=options.report is not None)
     return exit_code(result.runs)
+
+
+def _annotate(result: Result, options: RunOptions) -> None:
+    from longhaul.laboratory.annotations import annotate
+
+    for one in with_numbers(result):
+        tags = [*annotate(one.id)["tags"], *options.tag] if options.tag else None
+        annotate(one.id, title=options.title, tags=tags)
 
 
 def _copy_runs(result: Result, folder: Path) -> None:

@@ -17,11 +17,19 @@ test("a draft survives its link unchanged", async () => {
     clock: null,
     hosts: ["hk"],
     priority: 5,
+    words: { title: "Überlast", tags: "night, chile", comment: "a\nb" },
   } as const;
   const word = await packed(one);
   expect(word).toMatch(/^[\w-]+$/);
-  expect(word.length).toBeLessThan(200);
+  expect(word.length).toBeLessThan(300);
   expect(await unpacked(word)).toEqual(one);
+});
+
+test("an experiment as it was submitted has its words, and an earlier draft none", async () => {
+  const { read } = await import("./draft");
+  const asked = { text: "", title: "One", tags: ["a", "b c"], comment: "" };
+  expect(read(asked)?.words).toEqual({ title: "One", tags: "a, b c", comment: "" });
+  expect(read({ text: "" })?.words).toEqual({ title: "", tags: "", comment: "" });
 });
 
 test.each(["", "x", "%%%", "eNrT0yMAAGTvBe8"])("an invalid draft is refused: %s", async (word) => {

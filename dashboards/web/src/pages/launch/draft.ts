@@ -1,4 +1,5 @@
 /** The draft of an experiment: stored in the browser until it is launched, and shared by a link that contains it. */
+import { NO_WORDS, type Words } from "../../annotations/annotation";
 import { BASE } from "../../api/address";
 import type { Backend } from "../../data/runList";
 import { Store, useStore } from "../../store";
@@ -12,6 +13,7 @@ export interface Draft {
   hosts: readonly string[];
   /** From -10 to 10; runs of a higher priority start first. */
   priority: number;
+  words: Words;
 }
 
 export const FIRST: Draft = {
@@ -31,6 +33,7 @@ warmup: 2 s
   clock: null,
   hosts: [],
   priority: 0,
+  words: NO_WORDS,
 };
 
 // A service below another prefix is another lab.
@@ -84,7 +87,15 @@ export function read(found: unknown): Draft | null {
     clock: fields.clock === "virtual" || fields.clock === "real" ? fields.clock : null,
     hosts: Array.isArray(fields.hosts) ? fields.hosts.filter((name) => typeof name === "string") : [],
     priority: Number.isInteger(fields.priority) ? Math.max(-10, Math.min(10, Number(fields.priority))) : 0,
+    words: wordsIn({ ...fields, ...(fields.words as object | undefined) }),
   };
+}
+
+/** Of a draft, or of an experiment as it was submitted. */
+function wordsIn({ title, tags, comment }: Record<string, unknown>): Words {
+  const write = (value: unknown): string => (typeof value === "string" ? value : "");
+  const listed = Array.isArray(tags) ? tags.map(write).join(", ") : write(tags);
+  return { title: write(title), tags: listed, comment: write(comment) };
 }
 
 /** A draft as a word of an address: deflated, in base64url. */

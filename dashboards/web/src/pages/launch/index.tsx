@@ -1,5 +1,6 @@
 /** Launch: an experiment as a form and as text, with its path diagram, timeline and numbers. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { asAsked, NO_WORDS } from "../../annotations/annotation";
 import { useMay } from "../../api/session";
 import { useShortcut } from "../../navigation/shortcuts";
 import { oneOf, useViewState } from "../../navigation/viewState";
@@ -34,10 +35,12 @@ const VIEW = { pane: oneOf(["form", "text"], "form") };
 export default function Launch() {
   const now = useDraft();
   const parsed = useMemo(() => parseText(now.text), [now.text]);
+  const { backend, where, clock, hosts, priority } = now;
+  // Without title, tags and comment, which no preview depends on.
   const asked = useMemo((): Asked | null => {
-    const { backend, where, clock, hosts, priority } = now;
-    return parsed.data && { spec: { ...parsed.data }, backend, where, clock, hosts: [...hosts], set: [], priority };
-  }, [parsed, now]);
+    const places = { backend, where, clock, hosts: [...hosts], priority };
+    return parsed.data && { spec: { ...parsed.data }, set: [], ...places, ...asAsked(NO_WORDS) };
+  }, [parsed, backend, where, clock, hosts, priority]);
   const readable = useLastReadable(parsed);
   const looked = usePreview(asked, parsed.data);
   const { preview, mistakes, fresh } = looked;
@@ -48,7 +51,7 @@ export default function Launch() {
   const { coming, trouble } = useArrival();
   const opener = useFileOpener(openFile);
   const allowed = useMay("run") && !coming && parsed.faults.length === 0 && !(fresh && mistakes.length > 0);
-  const launching = useLaunch(asked, allowed);
+  const launching = useLaunch(asked && { ...asked, ...asAsked(now.words) }, allowed);
   useShortcut("p", "Choose a preset", () => setChoosing(true));
   useShortcut("mod+Enter", "Launch", launching.launch);
   const wrong = parsed.faults.length > 0 || (fresh && mistakes.length > 0);

@@ -1,5 +1,7 @@
 /** One experiment: its progress, its runs, and the charts of any of them. */
 import { useQuery } from "@tanstack/react-query";
+import { AnnotateButton } from "../../annotations/AnnotateButton";
+import { Annotation } from "../../annotations/Annotation";
 import { idOf } from "../../api/address";
 import { answered, api } from "../../api/client";
 import { useMay, useOwns } from "../../api/session";
@@ -82,7 +84,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
   const { total, done, missed, failed, cancelled } = experiment.progress;
   const behind = done + missed + failed + cancelled;
   const progress = isOver(experiment.status) ? "" : ` ${count(behind)} of ${count(total)}`;
-  useOwnTitle(`${signOf(experiment.status)}${progress} ${experiment.name}`);
+  useOwnTitle(`${signOf(experiment.status)}${progress} ${experiment.title || experiment.name}`);
   const swept = Object.keys(rows[0]?.point ?? {}).length;
   const ended = rows.some((row) => isKept(row.status));
   // The database changes its status only when its first run ends.
@@ -90,11 +92,12 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
   return (
     <header className={styles.head}>
       <div className={styles.title}>
-        <p className={styles.crumbs}>Experiment</p>
+        <p className={styles.crumbs}>Experiment{experiment.title && ` ${experiment.name}`}</p>
         <h1>
-          {experiment.name} <StatusBadge status={begun ? "running" : experiment.status} />
+          {experiment.title || experiment.name} <StatusBadge status={begun ? "running" : experiment.status} />
         </h1>
         {experiment.about && <p>{experiment.about}</p>}
+        <Annotation tags={experiment.tags} comment={experiment.comment} />
         <p className={styles.about}>
           <span>{experiment.owner}</span>
           <span title={moment(experiment.created_at)}>{ago(experiment.created_at)}</span>
@@ -111,6 +114,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
         <CopyLink />
         {ended && <ShareButton what={{ experiment_id: experiment.id }} name="this experiment" />}
         <CopyAs experiment={experiment.id} />
+        {mayRun && isMine && <AnnotateButton noun="experiment" subject={experiment} />}
         {mayRun && isMine && !isOver(experiment.status) && (
           <CancelButton
             name={experiment.name}

@@ -1,5 +1,7 @@
 /** The head of a run's page: its name, status and actions. */
 import { useEffect } from "react";
+import { AnnotateButton } from "../../annotations/AnnotateButton";
+import { Annotation } from "../../annotations/Annotation";
 import { onReturn } from "../../api/connection";
 import { useMay, useOwns } from "../../api/session";
 import { CopyAs } from "../../copying/CopyAs";
@@ -58,11 +60,13 @@ export function RunHead({ run, outline, damaged }: Props) {
         </p>
         <h1>
           {original !== null && "Rerun of "}
-          {pointText(run.point) || run.experiment} <StatusBadge status={run.status} />
+          {run.title || pointText(run.point) || run.experiment} <StatusBadge status={run.status} />
           {run.partial && <Badge tone="warn">partial trace</Badge>}
           {damaged && <Badge tone="bad">damaged</Badge>}
         </h1>
+        <Annotation tags={run.tags} comment={run.comment} />
         <p className={styles.about}>
+          {run.title && <span>{pointText(run.point)}</span>}
           {outline?.links[0] && (
             <span>
               {rate(outline.links[0].rate_bps)}, {duration(outline.rtt_ms / 1000)}
@@ -100,6 +104,7 @@ export function RunHead({ run, outline, damaged }: Props) {
           </Button>
         )}
         <CopyLink />
+        {mayRun && isMine && <AnnotateButton noun="run" subject={run} />}
         {kept && <ShareButton what={{ runs: [run.id] }} name="this run" />}
         {mayRead && experiment !== undefined && original === null && <CopyAs experiment={experiment} run={run} />}
         {mayRun && isMine && !isOver(run.status) && experiment !== undefined && (

@@ -19,8 +19,14 @@ const COLUMNS: readonly ListColumn<ExperimentRow>[] = [
     look: styles.what,
     cell: (row) => (
       <>
-        <a href={linkTo(["experiments", row.id])}>{row.name}</a>
+        <a href={linkTo(["experiments", row.id])}>{row.title || row.name}</a>
+        {row.title && <span className={styles.faint}>{row.name}</span>}
         {row.rerun_of && <Mark title={`Rerun of run ${row.rerun_of}`}>rerun</Mark>}
+        {row.tags.map((tag) => (
+          <Mark key={tag} title={`Tag ${tag}`}>
+            {tag}
+          </Mark>
+        ))}
         {row.about && (
           <span className={styles.about} title={row.about}>
             {row.about}

@@ -101,10 +101,11 @@ function runColumn(apart: ReadonlySet<string>, seedApart: boolean): RunColumn {
     key: "run", name: "Run", look: styles.what, sorts: ["name", "-name"],
     cell: (row) => (
       <>
-        <a href={linkTo(["runs", row.id])}>{row.experiment}</a>
+        <a href={linkTo(["runs", row.id])}>{row.title || row.experiment}</a>
         {row.rerun_of && <Mark title={`Rerun of run ${row.rerun_of}`}>rerun</Mark>}
         {row.partial && <Mark title="The trace until the run was cancelled; not a result">partial trace</Mark>}
         {row.pinned && <Mark title="Pinned: longhaul prune leaves it">pinned</Mark>}
+        {row.tags.map((tag) => <Mark key={tag} title={`Tag ${tag}`}>{tag}</Mark>)}
         <span className={styles.point} title={pointText(row.point)}>
           {Object.entries(row.point)
             .filter(([field]) => !apart.has(field))

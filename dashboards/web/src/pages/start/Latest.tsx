@@ -14,7 +14,7 @@ export function Latest({ label, rows }: { label: string; rows: readonly Row[] })
         <li key={row.id} className={styles.row}>
           <StatusBadge status={row.status} />
           <a href={linkTo(["experiments", row.id])} className={styles.name}>
-            {row.name}
+            {row.title || row.name}
           </a>
           <span className={styles.about}>{row.about}</span>
           <span className={styles.runs}>{progressOf(row)}</span>

@@ -1,5 +1,8 @@
 /** The experiment as a whole: its name, duration, repeats, kernel and captured packets. */
+
+import { AnnotationFields } from "../../../annotations/AnnotationFields";
 import { isThere, useKernels } from "../../../api/queries";
+import { change, useDraft } from "../draft";
 import { CaptureFields } from "./CaptureFields";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
@@ -28,8 +31,21 @@ export function RunSection() {
           ))}
         </div>
       </details>
+      <WordsOfDraft />
       <NodeFields />
       <CaptureFields />
     </section>
+  );
+}
+
+/** They are of the submission, not of the text: they can change later, and no run depends on them. */
+function WordsOfDraft() {
+  const { words } = useDraft();
+  const given = [words.title, words.tags, words.comment].filter((word) => word.trim() !== "").length;
+  return (
+    <details className={styles.more} open={given > 0 || undefined}>
+      <summary>Title, tags, comment</summary>
+      <AnnotationFields words={words} onChange={(part) => change({ words: { ...words, ...part } })} />
+    </details>
   );
 }
