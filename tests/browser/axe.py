@@ -1,4 +1,4 @@
-"""Serious and critical breaches of WCAG 2.2 A and AA that axe-core finds in a page."""
+"""Breaches of WCAG 2.2 A and AA and of best practices that axe-core finds in a page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 _AXE = Path(__file__).resolve().parents[2] / "dashboards/web/node_modules/axe-core/axe.min.js"
-_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-_SERIOUS = ("serious", "critical")
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _RUN_AXE = """async (only) => {
     const found = await axe.run(document, { runOnly: only, resultTypes: ["violations"] });
     return found.violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map((node) => node.html.slice(0, 160)) }));
@@ -21,5 +20,4 @@ def breaches(page: Page, *rules: str) -> list[Any]:
     if not page.evaluate("'axe' in window"):
         # Not as a script of the page, because its policy allows only its own scripts.
         page.evaluate(f"{_AXE.read_text()}; undefined")
-    found: list[Any] = page.evaluate(_RUN_AXE, list(rules or _RULES))
-    return [one for one in found if one["impact"] in _SERIOUS]
+    return list(page.evaluate(_RUN_AXE, list(rules or _RULES)))

@@ -33,8 +33,9 @@ export function Table<R>({ label, columns, rows, rowKey, sort, onSort, isMarked,
   const now = sort ?? own;
   const sorted = useMemo(() => sortedRows(rows, columns, now), [rows, columns, now]);
   return (
+    // A group, and no region: the panel around it often has the same name.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must scroll a table that is wider than the screen
-    <section className={styles.frame} tabIndex={0} aria-label={label}>
+    <div className={styles.frame} role="group" tabIndex={0} aria-label={label}>
       <table className={dense ? `${styles.table} ${styles.dense}` : styles.table} aria-label={label}>
         <thead>
           <tr>
@@ -55,7 +56,7 @@ export function Table<R>({ label, columns, rows, rowKey, sort, onSort, isMarked,
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   );
 }
 
@@ -63,6 +64,8 @@ function Head<R>({ column, sort, onSort }: { column: Column<R>; sort: Sort; onSo
   const down = sort === `-${column.key}`;
   const direction = down ? "descending" : sort === column.key ? "ascending" : "none";
   const sign = { descending: "↓", ascending: "↑", none: "" }[direction];
+  // A column of buttons has no name.
+  if (column.name === "") return <td />;
   return (
     <th scope="col" className={column.number ? styles.number : undefined} aria-sort={column.by ? direction : undefined}>
       {column.by ? (
