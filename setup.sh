@@ -41,7 +41,7 @@ for group in "$@"; do
 	containers) needs+=(podman:podman crun:crun mmdebstrap:mmdebstrap fuse-overlayfs:fuse-overlayfs iptables:iptables /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns) ;;
 	hosts) needs+=(mmdebstrap:mmdebstrap mke2fs:e2fsprogs ssh:openssh-client depmod:kmod) ;;
 	web) needs+=(node:nodejs npm:npm) ;;
-	browser) needs+=(node:nodejs npm:npm chromium:chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core) ;;
+	browser) needs+=(node:nodejs npm:npm chromium:chromium firefox-esr:firefox-esr /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fonts-dejavu-core) ;;
 	live) needs+=(prometheus:prometheus promtool:prometheus) ;;
 	*) echo "setup: there is no group $group; known: kernels, tests, check, stock, bpf, bench, ns3, service, live, containers, hosts, web, browser" >&2 && exit 2 ;;
 	esac

@@ -78,7 +78,7 @@ FULL = {
 # A simulation takes longer than a page, above all on a busy machine.
 _REACHES_MS = 120_000
 # Resolves when nothing has changed for a while and nothing is loading.
-_SETTLED = """() => new Promise((resolve) => {
+SETTLED = """() => new Promise((resolve) => {
     const [quiet, most] = [400, 30000];
     const begun = performance.now();
     let changed = begun;
@@ -118,7 +118,7 @@ def wait_for_all(service: Service, made: dict[str, str]) -> dict[str, str]:
 
 def settle(page: Page) -> None:
     """Wait until the page has loaded."""
-    page.evaluate(_SETTLED)
+    page.evaluate(SETTLED)
 
 
 def reaches(page: Page, at_least_s: float) -> None:

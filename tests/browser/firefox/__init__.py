@@ -1,0 +1,1 @@
+"""Launch in a browser."""
