@@ -5,7 +5,8 @@ open     a run with a million points or more: from the address to its drawn char
 pan      the same run, panned for some seconds: frames a second, from the trace of Chromium; and with the processor four times slower
 list     the list of 200 and of 20,000 runs: the time to open it, the longest task while it is scrolled, the most rows in the document
 live     fifty running flows: processor time of the page's process and of the service, each in processors
-slow     the list and a run over a network of 400 ms and 1.6 Mbit/s: until it is painted, until its content is shown
+slow     four pages over a network of 400 ms and 1.6 Mbit/s: until they are painted, until their content is shown
+tasks    ten tasks of users (tasks.py): their presses and seconds
 page     JavaScript of the first page, compressed as sent; time until it is painted and until its content is shown, with an empty cache
 """
 
@@ -29,6 +30,7 @@ from longhaul.api.static_page import BUILT
 from tests.bench.web.first_page import first_content, over_a_slow_network
 from tests.bench.web.lists import measure_lists
 from tests.bench.web.page import opened, traced
+from tests.bench.web.tasks import measure_tasks
 from tests.browser.visitor import CHROMIUM
 from tests.support.service import ROOT, Service, served
 
@@ -229,6 +231,7 @@ def measure(repeats: int) -> dict[str, Any]:
             with opened(browser, service) as page:
                 found["live"] = live(page, service, chromium_of())
             found |= measure_lists(browser, repeats)
+            found |= measure_tasks(browser)
             browser.close()
     return found
 
