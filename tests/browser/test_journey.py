@@ -78,7 +78,7 @@ def test_four_numbers_give_the_table(visitor: Visitor) -> None:
     visitor.logs_in("run", "predict")
     button = page.get_by_role("button", name="Predict", exact=True)
     expect(button).to_be_disabled()
-    for label, value in (("Size", "200 MB"), ("Rate", "20 Mbit/s"), ("Round trip", "20 ms"), ("Loss", "1e-3")):
+    for label, value in (("Size", "200 MB"), ("Rate", "20 Mbit/s"), ("RTT", "20 ms"), ("Loss", "1e-3")):
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_text("More", exact=True).click()
     page.get_by_label("Buffer").fill("1 BDP")
@@ -99,7 +99,7 @@ def test_four_numbers_give_the_table(visitor: Visitor) -> None:
 def test_wrong_numbers_are_explained(visitor: Visitor) -> None:
     page = visitor.page
     visitor.logs_in("run", "predict")
-    for label, value in (("Size", "lots"), ("Rate", "20 Mbit/s"), ("Round trip", "20 ms")):
+    for label, value in (("Size", "lots"), ("Rate", "20 Mbit/s"), ("RTT", "20 ms")):
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_role("button", name="Predict", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("write it as in 2 TB")

@@ -144,7 +144,7 @@ def test_token_is_created_shown_once_used_and_revoked(browser: Browser, visitor:
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Scope", exact=True).select_option("read")
     page.get_by_role("button", name="Create", exact=True).click()
-    dialog = page.get_by_role("dialog", name="The token of nightly")
+    dialog = page.get_by_role("dialog", name="Token of nightly")
     token = dialog.get_by_test_id("secret").inner_text()
     assert token.startswith("lh_")
     page.keyboard.press("Escape")

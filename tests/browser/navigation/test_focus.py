@@ -41,7 +41,7 @@ def test_the_focus_goes_to_the_heading_and_back_to_the_link(visitor: Visitor, ke
     assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
     page.go_back()
     expect(compare).to_be_focused()
-    for keys, heading in (("gl", "Launch"), ("gb", "Lab"), ("gh", "The lab now")):
+    for keys, heading in (("gl", "Launch"), ("gb", "Lab"), ("gh", "Overview of the lab")):
         page.keyboard.press(keys[0])
         page.keyboard.press(keys[1])
         _is_at_the_heading(page, heading)

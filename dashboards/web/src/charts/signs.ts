@@ -20,7 +20,7 @@ export const SIGNS = {
   capacity: { text: "capacity of the bottleneck", sample: { d: "M0 6h20", dash: "6 4" } },
   bdp: { text: "BDP, and BDP with a full buffer", sample: { d: "M0 6h20", dash: "6 4" } },
   buffer: { text: "buffer of the bottleneck", sample: { d: "M0 6h20", dash: "6 4" } },
-  base: { text: "round trip without a queue", sample: { d: "M0 6h20", dash: "6 4" } },
+  base: { text: "RTT without a queue", sample: { d: "M0 6h20", dash: "6 4" } },
   recorded: { text: "recorded capacity", sample: { d: "M0 12v-9h9v4h11v5z", width: 1, filled: true } },
   flow: { text: "a flow starts or stops", sample: { d: "M10 0v12", dash: "1 3" } },
   change: { text: "a scheduled change of the path", sample: { d: "M10 0v12", dash: "4 3" } },

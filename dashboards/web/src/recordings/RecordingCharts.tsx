@@ -82,7 +82,7 @@ export default function RecordingCharts({ shown, name }: { shown: Shown; name: s
 
 function numbersOf(shown: Shown): [string, string][] {
   const found: [string, string][] = [];
-  if (shown.length_s != null) found.push(["Length", duration(shown.length_s)]);
+  if (shown.length_s != null) found.push(["Duration", duration(shown.length_s)]);
   if (shown.packets != null) found.push(["Length", `${shown.packets} packets`]);
   if (shown.mean_bps != null) found.push(["Mean capacity", rate(shown.mean_bps)]);
   if (shown.highest_bps != null) found.push(["Highest", rate(shown.highest_bps)]);

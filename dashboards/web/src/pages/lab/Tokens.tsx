@@ -156,7 +156,7 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
 
 function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () => void }) {
   return (
-    <Dialog title={`The token of ${token.name}`}>
+    <Dialog title={`Token of ${token.name}`}>
       <p>
         Copy the token now: it is shown only once, because the service stores only a hash. Its user may{" "}
         {MAY[token.scope as TokenScope]}.

@@ -79,7 +79,7 @@ export default function Predict() {
         <div className={styles.numbers}>
           <TextField label="Size" placeholder="2 TB" required {...change("size")} />
           <TextField label="Rate" placeholder="2 Gbit/s" required {...change("rate")} />
-          <TextField label="Round trip" placeholder="280 ms" required {...change("rtt")} />
+          <TextField label="RTT" placeholder="280 ms" required {...change("rtt")} />
           <TextField label="Loss" placeholder="1e-5" help="Share of packets lost by chance" {...change("loss")} />
         </div>
         <details className={styles.more}>

@@ -48,7 +48,7 @@ function State() {
   const live = data.items.filter(isLive);
   return (
     <div className={styles.start}>
-      <h1 className="unseen">The lab now</h1>
+      <h1 className="unseen">Overview of the lab</h1>
       <Panel title="In progress" actions={<a href={linkTo(["lab"])}>Queue</a>}>
         {live.length > 0 ? (
           <Latest label="Experiments in progress" rows={live} />
