@@ -48,7 +48,7 @@ from longhaul.api.routes import (
     series,
     values,
 )
-from longhaul.api.routes.access import shares, tokens
+from longhaul.api.routes.access import notifications, shares, tokens
 from longhaul.api.schemas.experiments import Problem
 from longhaul.api.static_page import BUILT, BelowPrefix
 from longhaul.api.static_page import router as page
@@ -119,6 +119,7 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         hosts,
         overview,
         shares,
+        notifications,
         tokens,
     ):
         app.include_router(nouns.router, prefix=ROOT)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from longhaul.orchestrator.database.access.shares import Shares
+from longhaul.orchestrator.database.access.subscriptions import Subscriptions
 from longhaul.orchestrator.database.access.tokens import Access
 from longhaul.orchestrator.database.annotations import Annotations
 from longhaul.orchestrator.database.counters import Counts
@@ -69,6 +70,10 @@ class Lab:
     @cached_property
     def shares(self) -> Shares:
         return Shares(self.store.database)
+
+    @cached_property
+    def subscriptions(self) -> Subscriptions:
+        return Subscriptions(self.store.database)
 
     @cached_property
     def leases(self) -> Leases:

@@ -32,6 +32,7 @@ _TAGS = {
     "kernels": "Kernels of guests: what they consist of, and those that admins send where the operator allows them.",
     "baselines": "The experiments with which later ones of the same name are compared, by branch.",
     "lab": "The run queue, workers, events and the state of the service.",
+    "notifications": "Messages to users when an experiment ends, misses an expectation or is worse than its baseline.",
     "access": "Tokens, sessions of web pages, the log of changes.",
     "health": "For supervisors and for Prometheus.",
 }

@@ -17,7 +17,7 @@ from sqlalchemy import LargeBinary, insert, select, text, update
 
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.statuses import HEAD
-from longhaul.orchestrator.database.tables import DERIVED, METADATA, RUNS, WORK
+from longhaul.orchestrator.database.tables import DELIVERIES, DERIVED, METADATA, RUNS, WORK
 from longhaul.orchestrator.database.word_index import index_all
 from longhaul.orchestrator.system.errors import ResultsError
 
@@ -69,6 +69,7 @@ def load(database: Database, lines: Iterable[str], subject: str, bring_runs: Cal
         _flush(connection, table, rows)
         connection.execute(update(WORK).values(claimed_by=None, lease_until_s=None, progress_s=0.0))
         connection.execute(update(RUNS).where(RUNS.c.status == "running").values(status="queued"))
+        connection.execute(update(DELIVERIES).values(claimed_by=None, lease_until_s=None))
         _count_on(connection)
         index_all(connection)
         bring_runs()

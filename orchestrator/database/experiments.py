@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
+from longhaul.orchestrator.database.access.deliveries import queue_event
 from longhaul.orchestrator.database.annotations import NOTHING, Annotation, annotate, forget_annotations
 from longhaul.orchestrator.database.connection import Database, chunks, only_id, page_of
 from longhaul.orchestrator.database.events import newest_id, say, say_all
@@ -21,7 +22,7 @@ from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import close_if_over, give_up, say_over
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, rerun_in
-from longhaul.orchestrator.database.statuses import KEPT, LIVE
+from longhaul.orchestrator.database.statuses import EXPECTATION_MISSED, KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 from longhaul.orchestrator.database.work import Wanted, enqueue
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -125,6 +126,8 @@ class Experiments:
                 first += len(some)
             for some in chunks(queued):
                 say_all(connection, "run.queued", [(None, run_id, {}) for run_id in some])
+            if "missed" in ends:
+                queue_event(connection, submission.id, EXPECTATION_MISSED)
             close_if_over(connection, submission.id)
         return submission.id
 
@@ -182,13 +185,13 @@ class Experiments:
         """The results of its finished runs, in its order; failed ones have their error."""
         return list(self.each_document(experiment))
 
-    def each_document(self, experiment: str) -> Iterator[RunDocument]:
+    def each_document(self, experiment: str, statuses: Sequence[str] = (*KEPT, "failed")) -> Iterator[RunDocument]:
         """The same one after the other: those of a large sweep do not fit in memory at once."""
         query = (
             select(DOCUMENTS.c.document, EXPERIMENT_RUNS.c.cached, EXPERIMENT_RUNS.c.position)
             .join(DOCUMENTS, DOCUMENTS.c.run_id == EXPERIMENT_RUNS.c.run_id)
             .join(RUNS, RUNS.c.id == EXPERIMENT_RUNS.c.run_id)
-            .where(EXPERIMENT_RUNS.c.experiment_id == experiment, RUNS.c.status.in_((*KEPT, "failed")))
+            .where(EXPERIMENT_RUNS.c.experiment_id == experiment, RUNS.c.status.in_(statuses))
             .order_by(EXPERIMENT_RUNS.c.position)
             .limit(_DOCUMENTS)
         )

@@ -13,10 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, exists, select, update
 
+from longhaul.orchestrator.database.access.deliveries import queue_end, queue_event
 from longhaul.orchestrator.database.connection import chunks
 from longhaul.orchestrator.database.events import say, say_all
 from longhaul.orchestrator.database.run_records import now
-from longhaul.orchestrator.database.statuses import ENDS, LIVE, RUN_FINISHED
+from longhaul.orchestrator.database.statuses import ENDS, EXPECTATION_MISSED, EXPERIMENT_FINISHED, LIVE, RUN_FINISHED
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 
 _OF_LIVE = exists().where(EXPERIMENTS.c.id == EXPERIMENT_RUNS.c.experiment_id, EXPERIMENTS.c.status.in_(LIVE))
@@ -33,11 +34,15 @@ def settle(connection: Connection, run_id: str, status: str, data: Mapping[str, 
         .returning(EXPERIMENT_RUNS.c.experiment_id)
     )
     for experiment, times in sorted(Counter(connection.execute(counting).scalars()).items()):
-        connection.execute(
+        counted = connection.execute(
             update(EXPERIMENTS)
             .where(EXPERIMENTS.c.id == experiment)
             .values({status: EXPERIMENTS.c[status] + times, "status": "running"})
-        )
+            .returning(EXPERIMENTS.c.missed)
+        ).scalar_one()
+        if status == "missed" and counted == times:
+            # The first one: of a sweep there may be thousands.
+            queue_event(connection, experiment, EXPECTATION_MISSED)
         close_if_over(connection, experiment)
 
 
@@ -75,7 +80,8 @@ def close_if_over(connection: Connection, experiment: str) -> None:
 
 
 def say_over(connection: Connection, experiment: str) -> None:
-    """Add an experiment's end, and how its runs ended, to the event log."""
+    """Add an experiment's end, and how its runs ended, to the event log, and queue the messages about it."""
     row = connection.execute(select(EXPERIMENTS).where(EXPERIMENTS.c.id == experiment)).one()
     counts = {name: getattr(row, name) for name in ("status", "total", *ENDS)}
-    say(connection, "experiment.finished", counts, experiment=experiment)
+    say(connection, EXPERIMENT_FINISHED, counts, experiment=experiment)
+    queue_end(connection, experiment)

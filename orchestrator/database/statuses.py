@@ -1,4 +1,6 @@
-"""The statuses of runs and experiments, the revision of its tables, and the limits of shares and annotations: facts that need no database."""
+"""The statuses of runs and experiments, the revision of its tables, the limits of shares and annotations, and the events that users are
+notified of: facts that need no database.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ RUN_FINISHED = "run.finished"
 PATIENCE_S = 60.0
 
 # The newest revision in migrations/versions; a test compares the two.
-HEAD = "0010"
+HEAD = "0011"
 
 # A link shows this many runs at most, and expires after this many days at most.
 MOST_SHARED_RUNS = 50
@@ -21,3 +23,12 @@ MOST_SHARED_DAYS = 365
 
 # Of annotations: the longest title, tag and comment in characters, and the most tags.
 LONGEST_TITLE, LONGEST_TAG, MOST_TAGS, LONGEST_COMMENT = 200, 50, 20, 10_000
+# The events that a subscription may name, the ways to deliver them, and the most subscriptions of one user.
+EXPERIMENT_FINISHED, EXPECTATION_MISSED, BASELINE_BROKEN = (
+    "experiment.finished",
+    "expectation.missed",
+    "baseline.broken",
+)
+NOTIFIED = (EXPERIMENT_FINISHED, EXPECTATION_MISSED, BASELINE_BROKEN)
+EMAIL, WEBHOOK = "email", "webhook"
+MOST_SUBSCRIPTIONS = 50

@@ -5,6 +5,7 @@
          '--------------< events >----------'----- measures    every number of its document, a row each
     runs ---< run_words >--- words      run_counts        follow from the rows of runs
     annotations ---< annotation_words          titles, tags and comments of runs and experiments
+    subscriptions ---< deliveries                         messages about experiments, until they are pruned
     tokens ---< sessions      audit      leases      workers      baselines      spans      exporters      counts
 
 A run's id is the hash of all that determines its result, so two experiments that want the same run share a row.
@@ -274,6 +275,54 @@ SHARES = Table(
     Column("owner", String(64), nullable=False),
     Column("runs", Text, nullable=False),
     Column("experiment_id", String(32)),
+)
+
+# What a user wants to be notified of, and how. Of a webhook with the secret that signs its messages.
+SUBSCRIPTIONS = Table(
+    "subscriptions",
+    METADATA,
+    Column("id", String(16), primary_key=True),
+    Column("owner", String(64), nullable=False),
+    # Whether a reverse proxy named the owner, who may have no token.
+    Column("by_proxy", Boolean, nullable=False),
+    Column("way", String(16), nullable=False),
+    Column("target", Text, nullable=False),
+    Column("secret", String(64)),
+    # As JSON; so are the measures that decide whether a baseline is broken.
+    Column("events", Text, nullable=False),
+    Column("experiment_id", String(32)),
+    Column("name", String(128), nullable=False),
+    Column("everyone", Boolean, nullable=False),
+    Column("branch", String(128), nullable=False),
+    Column("measures", Text, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("tried_s", Float, nullable=False),
+    Column("last_at", String(32)),
+    Column("last_event", String(32)),
+    Column("last_status", String(16)),
+    Column("last_answer", Text),
+    Index("subscriptions_by_owner", "owner"),
+)
+
+# A message, from the transaction of its event on. `attempts` counts the claims: the holder of an older one is too late.
+DELIVERIES = Table(
+    "deliveries",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("subscription_id", String(16), ForeignKey("subscriptions.id", ondelete="CASCADE"), nullable=False),
+    Column("event", String(32), nullable=False),
+    Column("experiment_id", String(32), nullable=False),
+    # What is known of the event in its transaction; from the first attempt on the whole message, which repeats are equal to.
+    Column("facts", Text, nullable=False),
+    Column("message", Text),
+    Column("made_at", String(32), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due_s", Float, nullable=False),
+    Column("claimed_by", String(128)),
+    Column("lease_until_s", Float),
+    UniqueConstraint("subscription_id", "event", "experiment_id", name="deliveries_once"),
+    Index("deliveries_in_order", "status", "due_s"),
 )
 
 AUDIT = Table(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 import time
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -178,8 +179,17 @@ def serve_dispatcher(settings: Settings, stop: Stop) -> None:
     store = Store(settings)
     with contextlib.ExitStack() as locks:
         if _has_home(settings, stop, locks):
+            threading.Thread(target=_deliver, args=[settings, store, stop], name="deliverer", daemon=True).start()
             with _executor(settings, store) as executor:
                 Dispatcher(store, settings, executor, settings.origin).serve(stop)
+
+
+def _deliver(settings: Settings, store: Store, stop: Stop) -> None:
+    """Deliver messages about experiments, beside the runs."""
+    # Their modules load while the first runs start.
+    from longhaul.orchestrator.execution.notifications.deliverer import deliver
+
+    deliver(settings, store, stop)
 
 
 def _has_home(settings: Settings, stop: Stop, locks: contextlib.ExitStack) -> bool:

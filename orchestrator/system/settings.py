@@ -49,6 +49,20 @@ LONGHAUL_GRAFANA_URL     http://HOST:PORT of the Grafana    no links to it, and 
 LONGHAUL_GRAFANA_TOKEN   of a service account that may      no annotations of runs
                          write annotations there
 LONGHAUL_URL             address of this service for users  no links back to it
+LONGHAUL_SMTP_HOST       server that sends e-mail           no e-mail
+LONGHAUL_SMTP_FROM       the sender's address
+LONGHAUL_SMTP_TLS        starttls, tls or none              starttls
+LONGHAUL_SMTP_PORT       its port                           587, with tls 465, with none 25
+LONGHAUL_SMTP_USER       a user there, and its password in
+LONGHAUL_SMTP_PASSWORD   or LONGHAUL_SMTP_PASSWORD_FILE     no login
+LONGHAUL_SMTP_DOMAINS    domains that mail may go to        any
+LONGHAUL_WEBHOOK_NETWORKS  private networks that webhooks   none: public addresses only
+                         may reach, as in 10.1.0.0/16
+LONGHAUL_PROXY_USER_HEADER  header in which a reverse proxy   users log in with tokens
+                         names the user (docs/service.md)
+LONGHAUL_PROXY_FROM      networks of that proxy; required
+LONGHAUL_PROXY_SCOPE     scope of users that it names       read
+LONGHAUL_PROXY_SCOPES    of single ones, as in ada=admin
 LONGHAUL_HOSTS           the operator's host policy         hosts.yml in LONGHAUL_HOME
 LONGHAUL_SERVER          http://HOST:PORT, where to run     this machine
 LONGHAUL_HINTS           off: no hint after a result      on, on a terminal
@@ -65,6 +79,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from longhaul.orchestrator.system.access_settings import (
+    Mail,
+    Network,
+    ProxySignIn,
+    read_mail,
+    read_networks,
+    read_proxy_sign_in,
+)
 from longhaul.orchestrator.system.errors import PlanError
 
 
@@ -132,6 +154,10 @@ class Settings:
     grafana: Grafana | None = None
     # The address of this home's service for users.
     url: str = ""
+    mail: Mail | None = None
+    # Private networks that webhooks may reach.
+    webhook_networks: tuple[Network, ...] = ()
+    proxy_sign_in: ProxySignIn | None = None
     # The host policy; without a name, the file in the home.
     hosts_file: Path | None = None
 
@@ -208,6 +234,9 @@ def load_settings() -> Settings:
         prometheus=_prometheus(environment),
         grafana=_grafana(environment),
         url=_address(environment, "LONGHAUL_URL"),
+        mail=read_mail(environment),
+        webhook_networks=read_networks(environment, "LONGHAUL_WEBHOOK_NETWORKS"),
+        proxy_sign_in=read_proxy_sign_in(environment),
         hosts_file=_expanded("LONGHAUL_HOSTS", named) if (named := environment.get("LONGHAUL_HOSTS")) else None,
     )
 

@@ -81,6 +81,12 @@ def _a_share(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict
     return {"share": admin.post(f"{ROOT}/shares", json={"runs": [service.run]}).json()["id"]}
 
 
+def _a_notification(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
+    """To this machine, which webhooks may not reach: the outcome of a trial says so."""
+    asked = {"way": "webhook", "target": "http://localhost/hook", "events": ["experiment.finished"]}
+    return {"notifications.id": admin.post(f"{ROOT}/notifications", json=asked).json()["id"]}
+
+
 def _no_kernel(service: Service, admin: httpx.Client, ids: dict[str, str]) -> dict[str, str]:
     admin.delete(f"{ROOT}/kernels/{KERNEL}")
     return {}
@@ -110,6 +116,8 @@ BEFORE: dict[str, Preparation] = {
     "make_token": _no_token,
     "revoke_token": _a_token,
     "revoke_share": _a_share,
+    "delete_notification": _a_notification,
+    "try_notification": _a_notification,
     "give_host_back": _a_lease,
     "read_baseline": _a_baseline,
     "send_kernel": _no_kernel,

@@ -140,6 +140,12 @@ ROWS["0008"] = [
     ("UPDATE runs SET goodput_bps = 2.5, rtt_mean_ms = 20.0, loss_ratio = 0.25 WHERE id = :id", {"id": "a" * 20}),
     ("UPDATE words SET number = 10000 WHERE word = :word", {"word": "path.rtt=10ms"}),
 ]
+# A link that shares a run.
+_TOKEN_9 = (
+    "INSERT INTO tokens (id, name, digest, scope, created_at) VALUES ('s', 'share-s', 'd', 'shared', '2026-01-01')"
+)
+_SHARE_9 = "INSERT INTO shares (token_id, owner, runs) VALUES ('s', 'ada', '[]')"
+ROWS["0009"] = [*ROWS["0008"], (_TOKEN_9, {}), (_SHARE_9, {})]
 
 
 def make_earlier(url: str, revision: str) -> None:

@@ -1,1 +1,1 @@
-"""Routes of access: tokens, sessions, the audit log, shares."""
+"""Routes of access: tokens, sessions, the audit log, shares, notifications."""

@@ -43,11 +43,12 @@ _EMPTY_DIGEST = hashlib.sha256(b"").hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request, and its scope."""
+    """The caller of a request, and its scope; one that a reverse proxy named has no token."""
 
     token_id: str
     name: str
     scope: str
+    by_proxy: bool = False
 
     def may(self, scope: str) -> bool:
         """Whether the scope includes this one."""

@@ -1,0 +1,1 @@
+"""Real receivers of messages: a server for webhooks and one for e-mail."""
