@@ -63,6 +63,7 @@ COMMANDS = {
     "worker": "service.worker",
     "token": "service.token",
     "baseline": "service.baseline",
+    "notification": "service.notification",
 }
 
 

@@ -44,6 +44,7 @@ from longhaul.api.schemas.predictions import Prediction as PredictionAnswer
 from longhaul.api.schemas.run_groups import RunGroup, RunGroups
 from longhaul.client.connection import PATIENCE_S, Connection, Interrupted
 from longhaul.client.event_stream import Event, listen, watch
+from longhaul.client.notifications import Notifications
 from longhaul.client.recordings import Recordings
 from longhaul.client.traces import ServiceTraces
 from longhaul.client.user_code import UserCode
@@ -66,7 +67,7 @@ _EXPERIMENT_DIGITS = 16
 _CHUNK_BYTES = 1 << 20
 
 
-class Client(UserCode, Recordings):
+class Client(UserCode, Recordings, Notifications):
     """One service and one token."""
 
     def __init__(self, url: str, token: str, *, patience_s: float = PATIENCE_S) -> None:

@@ -89,7 +89,7 @@ class CompareOptions:
 def compare(options: CompareOptions) -> int:
     """Compare two runs or results, paired by point and seed; exit code 1 if a measure of --for is worse."""
     options.check()
-    if service := server_of(options.server, needed=options.baseline is not None):
+    if service := server_of(options.server, needed_for="baselines" if options.baseline is not None else ""):
         from longhaul.cli.experiments.remote import compare_remotely
 
         return finish(*compare_remotely(options, service), options)

@@ -30,7 +30,7 @@ def set_baseline(options: SetOptions) -> None:
     """Make an experiment the baseline of its name on a branch."""
     from longhaul.cli.experiments.remote import open_client
 
-    with open_client(server_of(options.server, needed=True), options.token_env) as client:
+    with open_client(server_of(options.server, needed_for="baselines"), options.token_env) as client:
         name = client.experiment(options.experiment).name
         baseline = client.set_baseline(name, options.branch, options.experiment)
         print(f"baseline of {baseline.name} on {baseline.branch}: {baseline.experiment_id}")
@@ -52,7 +52,7 @@ def list_baselines(options: ListOptions) -> None:
     from longhaul.cli.terminal.console import plain_table, results_console
     from longhaul.orchestrator.execution.run_rows import baseline_rows
 
-    with open_client(server_of(options.server, needed=True), options.token_env) as client:
+    with open_client(server_of(options.server, needed_for="baselines"), options.token_env) as client:
         rows = [baseline.model_dump() for baseline in client.baselines()]
     if options.as_json:
         print(json.dumps(rows))

@@ -19,14 +19,14 @@ TokenEnvOption = Annotated[
 ]
 
 
-def server_of(given: str | None, *, needed: bool = False) -> str:
-    """The address of the service; empty for this machine."""
+def server_of(given: str | None, *, needed_for: str = "") -> str:
+    """The address of the service; empty for this machine, or a PlanError if there is something that only a service has."""
     from longhaul.orchestrator.system.settings import load_settings
 
     server = given or load_settings().server
-    if needed and not server:
+    if needed_for and not server:
         hint = "give --server, or set LONGHAUL_SERVER"
-        raise PlanError("looking for baselines", "", "baselines are kept by a service, and none is named", hint)
+        raise PlanError(f"looking for {needed_for}", "", f"{needed_for} are kept by a service, and none is named", hint)
     return server
 
 
