@@ -70,6 +70,7 @@ FULL = {
     "modules": "lab/modules",
     "recordings": "lab/recordings",
     "service": "lab/service",
+    "notifications": "lab/notifications",
     "tokens": "lab/tokens",
     "audit": "lab/audit",
     "nowhere": "nowhere",

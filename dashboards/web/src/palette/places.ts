@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<string, string>> = {
   modules: "congestion controls algorithms kernels tcp source code upload",
   recordings: "traces cellular lte satellite mahimahi links upload",
   service: "version health status disk space api openapi documentation metrics grafana",
+  notifications: "notify subscriptions alerts messages e-mail mail webhook browser",
   shares: "shared links public",
   tokens: "users accounts access api keys login permissions",
   audit: "log history changes",

@@ -9,6 +9,7 @@ import { entryNow, returnToPlace } from "../navigation/places";
 import { go, linkTo, routeNow, useRoute } from "../navigation/route";
 import { useShortcut } from "../navigation/shortcuts";
 import { useTitle } from "../navigation/title";
+import { useWatching } from "../notifications/useWatching";
 import { PAGES, pageAt } from "../pages/catalogue";
 import { Dialog } from "../parts/Dialog";
 import { Empty } from "../parts/Empty";
@@ -23,6 +24,7 @@ import styles from "./Shell.module.css";
 export function Shell() {
   const session = useSession();
   const [refused, setRefused] = useState<unknown>(null);
+  useWatching();
   useEffect(() => {
     // Load the code while the session is checked; without a session nothing of it is shown.
     pageAt(routeNow())

@@ -1,4 +1,4 @@
-/** The lab: the run queue, hosts, modules, recordings of links, the service, and for admins tokens and the audit log. */
+/** The lab: the run queue, hosts, modules, recordings of links, the service, notifications, shares, and for admins tokens and the audit log. */
 import type { ComponentType } from "react";
 import { levelOf, useLevel } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
@@ -8,6 +8,7 @@ import { Audit } from "./Audit";
 import { Hosts } from "./Hosts";
 import styles from "./Lab.module.css";
 import { Modules } from "./Modules";
+import { Notifications } from "./Notifications";
 import { LAB_PARTS } from "./parts";
 import { Queue } from "./Queue";
 import { Recordings } from "./Recordings";
@@ -21,6 +22,7 @@ const PARTS: Readonly<Record<string, ComponentType>> = {
   modules: Modules,
   recordings: Recordings,
   service: Service,
+  notifications: Notifications,
   shares: Shares,
   tokens: Tokens,
   audit: Audit,

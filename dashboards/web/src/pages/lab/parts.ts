@@ -15,6 +15,7 @@ export const LAB_PARTS: readonly LabPart[] = [
   { word: "modules", name: "Modules", scope: "read" },
   { word: "recordings", name: "Recordings", scope: "read" },
   { word: "service", name: "Service", scope: "read" },
+  { word: "notifications", name: "Notifications", scope: "read" },
   { word: "shares", name: "Shares", scope: "run" },
   { word: "tokens", name: "Tokens", scope: "admin" },
   { word: "audit", name: "Audit", scope: "admin" },

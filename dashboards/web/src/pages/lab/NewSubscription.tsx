@@ -1,0 +1,135 @@
+/** The form of a subscription: where messages go, of which events and of which experiments. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { answered, api, type Schemas } from "../../api/client";
+import { Button } from "../../parts/Button";
+import { ErrorNote } from "../../parts/ErrorNote";
+import { Field, TextField } from "../../parts/Field";
+import styles from "./Lab.module.css";
+
+type Wish = Schemas["NewSubscription"];
+type Event = Wish["events"][number];
+
+export const EVENTS: readonly { event: Event; name: string; brief: string }[] = [
+  { event: "experiment.finished", name: "An experiment ends", brief: "end" },
+  { event: "expectation.missed", name: "An expectation is missed for the first time", brief: "missed expectation" },
+  { event: "baseline.broken", name: "It is worse than its baseline", brief: "broken baseline" },
+];
+
+const NEW = { way: "email", target: "", name: "", of: "own", experiment: "", branch: "main", measures: "" } as const;
+type Fields = { -readonly [K in keyof typeof NEW]: string };
+
+export function NewSubscription({
+  email,
+  onCreated,
+}: {
+  email: boolean;
+  onCreated: (made: Schemas["ShownSubscription"]) => void;
+}) {
+  const client = useQueryClient();
+  const [fields, setFields] = useState<Fields>({ ...NEW, way: email ? "email" : "webhook" });
+  const [events, setEvents] = useState<readonly Event[]>(EVENTS.map(({ event }) => event));
+  const create = useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/notifications", { body: wishOf(fields, events) })),
+    onSuccess: (made) => {
+      onCreated(made);
+      setFields({ ...fields, target: "" });
+      void client.invalidateQueries({ queryKey: ["notifications"] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const wire = (name: keyof Fields) => ({
+    value: fields[name],
+    onChange: ({ target }: { target: { value: string } }) => setFields({ ...fields, [name]: target.value }),
+  });
+  const byMail = fields.way === "email";
+  return (
+    <form className={styles.form} onSubmit={submit}>
+      <div className={styles.fields}>
+        <Field label="By" help={email ? undefined : "E-mail is off: the operator has not set LONGHAUL_SMTP_HOST."}>
+          {(wiring) => (
+            <select {...wiring} {...wire("way")}>
+              <option value="email" disabled={!email}>
+                e-mail
+              </option>
+              <option value="webhook">webhook</option>
+            </select>
+          )}
+        </Field>
+        <TextField
+          label={byMail ? "Address" : "URL"}
+          type={byMail ? "email" : "url"}
+          placeholder={byMail ? "ada@uni.example" : "https://hooks.example.org/longhaul"}
+          {...wire("target")}
+        />
+        <Field label="Experiments">
+          {(wiring) => (
+            <select {...wiring} {...wire("of")}>
+              <option value="own">mine</option>
+              <option value="all">of all users</option>
+              <option value="one">one, by its id</option>
+            </select>
+          )}
+        </Field>
+        {fields.of === "one" ? (
+          <TextField label="Id of the experiment" placeholder="5d41402abc4b2a76" {...wire("experiment")} />
+        ) : (
+          <TextField label="Only those named" placeholder="any name, or pacing*" {...wire("name")} />
+        )}
+      </div>
+      <fieldset className={styles.ticks}>
+        <legend>When</legend>
+        {EVENTS.map(({ event, name }) => (
+          <label key={event}>
+            <input
+              type="checkbox"
+              checked={events.includes(event)}
+              onChange={({ target }) =>
+                setEvents(target.checked ? [...events, event] : events.filter((one) => one !== event))
+              }
+            />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      {events.includes("baseline.broken") && (
+        <div className={styles.fields}>
+          <TextField label="Branch of the baseline" {...wire("branch")} />
+          <TextField
+            label="Measures that must not be worse"
+            placeholder="goodput of every flow"
+            help="Separated by spaces, as in goodput(app) queue_delay_p95"
+            {...wire("measures")}
+          />
+        </div>
+      )}
+      <div>
+        <Button
+          kind="primary"
+          type="submit"
+          busy={create.isPending}
+          disabled={fields.target.trim() === "" || events.length === 0}
+        >
+          Subscribe
+        </Button>
+      </div>
+      {create.isError && <ErrorNote error={create.error} />}
+    </form>
+  );
+}
+
+function wishOf({ way, target, name, of, experiment, branch, measures }: Fields, events: readonly Event[]): Wish {
+  return {
+    way: way === "email" ? "email" : "webhook",
+    target: target.trim(),
+    events: [...events],
+    experiment_id: of === "one" ? experiment.trim() : null,
+    name: of === "one" ? "" : name.trim(),
+    everyone: of === "all",
+    branch: branch.trim() || "main",
+    measures: measures.split(/\s+/).filter(Boolean),
+  };
+}
