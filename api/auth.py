@@ -4,6 +4,8 @@
     gate     may also set baselines of gated branches         admin    may also do everything else
     shared   may read one result (shared_views.py)
 
+Where the operator has set it up, a reverse proxy names the user instead (proxy_sign_in.py).
+
 Another site can make a browser send the cookie, but not the header `X-CSRF-Token`. Its value is a hash of the session, which the page
 received at login, so it is not stored.
 """
@@ -15,8 +17,8 @@ import contextlib
 import hashlib
 import hmac
 import time
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
@@ -24,16 +26,19 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 from longhaul.api.lab import Lab
+from longhaul.api.proxy_sign_in import caller_named, check_change, named_user
 from longhaul.api.shared_views import is_shown
 from longhaul.orchestrator.database.access.tokens import SHARED, Caller
+from longhaul.orchestrator.system.access_settings import ProxySignIn
 from longhaul.orchestrator.system.errors import AuthError, NotAllowed, RecordUnreachable
+from longhaul.orchestrator.system.settings import Settings
 
 SESSION_COOKIE = "longhaul_session"
 CSRF_HEADER = "X-CSRF-Token"
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-# Tokens and sessions are different secrets.
-_TOKEN, _SESSION = "t", "s"
+# Tokens, sessions and names from a proxy are different credentials.
+_TOKEN, _SESSION, _PROXY = "t", "s", "p"
 # How long a looked-up token stays in the cache: one that was revoked elsewhere works at most this much longer.
 _BELIEVED_S = 2.0
 _MOST_BELIEVED = 1000
@@ -69,6 +74,11 @@ class Door:
         """The caller with this session."""
         return await self._remembered(_SESSION + session, lambda lab: lab.access.session_caller(session))
 
+    def knows(self, user: str, caller: Caller) -> Caller:
+        """Record a user that a proxy has named, as a caller whose credential is valid."""
+        self._keep(_key(_PROXY + user), 0.0, caller)
+        return caller
+
     async def shows(self, request: Request, caller: Caller) -> bool:
         """Whether the answer to a request is what the caller's link shares."""
         return await self._look_up(lambda lab: is_shown(request, request.scope["path"], lab.shares, caller.token_id))
@@ -98,10 +108,13 @@ class Door:
         except AuthError:
             self._known.pop(key, None)
             raise
+        self._keep(key, time.monotonic() + _BELIEVED_S, caller)
+        return caller
+
+    def _keep(self, key: str, until_s: float, caller: Caller) -> None:
         if len(self._known) >= _MOST_BELIEVED:
             self._known.clear()
-        self._known[key] = (time.monotonic() + _BELIEVED_S, caller)
-        return caller
+        self._known[key] = (until_s, caller)
 
 
 def _key(secret: str) -> str:
@@ -109,12 +122,18 @@ def _key(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
-def credentials(headers: Headers) -> str:
-    """The caller's token or session; empty if there is neither."""
+def credentials(scope: Mapping[str, Any], sign_in: ProxySignIn | None) -> str:
+    """The caller's token, name from a proxy, or session; empty if there is none."""
+    headers, user = Headers(raw=scope["headers"]), named_user(scope, sign_in)
+    how, _, token = headers.get("authorization", "").partition(" ")
+    # A token takes precedence; of another scheme the header is the proxy's affair.
+    if how.lower() == "bearer":
+        return _TOKEN + token.strip()
+    if user is not None:
+        return _PROXY + user
     # The header takes precedence over the cookie, whatever its scheme.
     if "authorization" in headers:
-        scheme, _, token = headers["authorization"].partition(" ")
-        return _TOKEN + (token.strip() if scheme.lower() == "bearer" else "")
+        return _TOKEN
     session = cookie_parser(headers.get("cookie", "")).get(SESSION_COOKIE)
     return _SESSION + session if session else ""
 
@@ -124,13 +143,22 @@ def csrf_token(session: str) -> str:
     return hmac.new(session.encode(), b"longhaul csrf", hashlib.sha256).hexdigest()
 
 
+def csrf_token_of(caller: Caller) -> str:
+    """That of a page whose user a proxy names: no secret, but no other site can send it as a header."""
+    return csrf_token(_PROXY + caller.name)
+
+
 async def authorise(request: Request, scope: str) -> Caller:
     """The caller, who must have this scope."""
-    credential = credentials(request.headers)
+    settings = _settings(request)
+    credential = credentials(request.scope, settings.proxy_sign_in)
     found = await _who(request, credential)
     request.state.caller = found.name
     if credential.startswith(_SESSION):
         _check_csrf(request, credential.removeprefix(_SESSION))
+    if found.by_proxy and request.method not in _SAFE:
+        sent = request.headers.get(CSRF_HEADER, "")
+        check_change(request.headers, request.url.path, settings.url, sent, csrf_token_of(found))
     if not found.may(scope) and not (scope == "read" and found.scope == SHARED and await _is_shared(request, found)):
         if found.scope == SHARED:
             what = "this link shows one result, and nothing else of the lab"
@@ -138,6 +166,16 @@ async def authorise(request: Request, scope: str) -> Caller:
         what = f"this needs the scope {scope}, and the token of {found.name} has {found.scope}"
         raise NotAllowed("asking for", request.url.path, what, "ask the lab's operator for another token")
     return found
+
+
+def proxied(request: Request) -> bool:
+    """Whether a proxy names the user of a request."""
+    return named_user(request.scope, _settings(request).proxy_sign_in) is not None
+
+
+def _settings(request: Request) -> Settings:
+    lab: Lab = request.app.state.lab
+    return lab.settings
 
 
 async def _is_shared(request: Request, caller: Caller) -> bool:
@@ -170,6 +208,10 @@ async def _who(request: Request, credential: str) -> Caller:
         return await door.by_token(credential.removeprefix(_TOKEN))
     if credential.startswith(_SESSION):
         return await door.by_session(credential.removeprefix(_SESSION))
+    settings = _settings(request)
+    if credential.startswith(_PROXY) and settings.proxy_sign_in is not None:
+        user = credential.removeprefix(_PROXY)
+        return door.knows(user, caller_named(user, request.headers, settings.proxy_sign_in, settings.url))
     raise AuthError("asking for", request.url.path, "the request has no token", "send Authorization: Bearer")
 
 

@@ -150,4 +150,6 @@ def _greet(app: FastAPI, settings: Settings, host: str) -> None:
         print(
             "note: this address can be reached from other machines, and tokens are sent unencrypted: use TLS (docs/service.md)"
         )
+    if settings.proxy_sign_in is not None:
+        print(f"danger: {settings.proxy_sign_in.danger}")
     sys.stdout.flush()

@@ -68,7 +68,8 @@ class Requests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = _Request(scope, receive, send, *self._most_body(scope))
+        credential = credentials(scope, self._state.lab.settings.proxy_sign_in)
+        request = _Request(scope, receive, send, *self._most_body(scope), credential)
         try:
             if (wait_s := self._wait(request)) > 0:
                 await request.refuse(429, "Too Many Requests", f"try again in {wait_s:.0f} s", wait_s=wait_s)
@@ -150,7 +151,9 @@ class Requests:
 class _Request:
     """One request and its response."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, most_bytes: int, setting: str) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, most_bytes: int, setting: str, credential: str
+    ) -> None:
         self.most_bytes, self._setting = most_bytes, setting
         self.method: str = scope["method"]
         self.scope: Scope = {**scope, "method": "GET"} if self.method == "HEAD" else scope
@@ -161,7 +164,7 @@ class _Request:
         # As received, percent-encoded: the decoded text may contain anything.
         self.path = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")
         self.address = scope["client"][0] if scope.get("client") else ""
-        self.credential = credentials(self.headers)
+        self.credential = credential
         self.tries_to_be_known = bool(self.credential) or (self.method == "POST" and scope["path"] == _LOGIN)
         self.status = _LEFT
         self.made = ""

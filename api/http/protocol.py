@@ -14,6 +14,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from longhaul.api.errors import PROBLEM_TYPE, problem_document
+from longhaul.api.proxy_sign_in import PEER
 
 MOST_HEAD_BYTES = 64 * 1024
 _HEAD_PATIENCE_S = 20.0
@@ -74,6 +75,8 @@ class Bounded(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
+        # Forwarded headers replace the client, never this.
+        self.scope[PEER] = self.client[0] if self.client else ""  # type: ignore[literal-required]
         self._reading_head, self._field_bytes = True, 0
 
     def on_url(self, url: bytes) -> None:

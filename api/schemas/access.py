@@ -58,6 +58,7 @@ class Session(Wire):
     name: str
     scope: str
     csrf_token: str
+    by_proxy: bool = Field(description="Whether a reverse proxy names the user, who then cannot log out here.")
 
 
 class NewShare(Wire):

@@ -58,6 +58,15 @@ class ProxySignIn:
         """Whether the header is believed in a request from this address."""
         return is_within(address, self.networks)
 
+    @property
+    def danger(self) -> str:
+        """What the operator has to know of it, in one sentence."""
+        networks = ", ".join(str(network) for network in self.networks)
+        return (
+            f"sign-in by a proxy is on: every program and person that can send requests from {networks} can be any user, "
+            f"by the header {self.header} (docs/service.md)"
+        )
+
     def scope_of(self, user: str) -> str:
         """The scope of a user."""
         return dict(self.scopes).get(user, self.scope)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from longhaul.api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token
+from longhaul.api.auth import SESSION_COOKIE, Admin, Door, Reader, csrf_token, csrf_token_of, proxied
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import MADE, ROOT
@@ -14,6 +14,7 @@ from longhaul.api.http.threads import in_long_thread
 from longhaul.api.schemas.access import Login, NewToken, Session, ShownToken, Token
 from longhaul.api.schemas.experiments import TOKEN_NAME
 from longhaul.orchestrator.database.access.tokens import SESSION_S
+from longhaul.orchestrator.system.errors import Conflict
 
 router = APIRouter(route_class=Reading, tags=["access"])
 
@@ -67,10 +68,16 @@ def audit(
     status_code=201,
     summary="Log a web page in",
     operation_id="log_in",
-    responses={401: {"description": "The token is not valid."}},
+    responses={
+        401: {"description": "The token is not valid."},
+        409: {"description": "A reverse proxy names the user of this page already."},
+    },
 )
 async def log_in(login: Login, lab: TheLab, request: Request, response: Response) -> Session:
     """Exchange a token for a cookie that scripts cannot read. Changes also need the CSRF token of this response."""
+    if proxied(request):
+        what, hint = "the proxy has signed this page in", "send the token in the header Authorization instead"
+        raise Conflict("logging in with", "a token", what, hint)
     door: Door = request.app.state.door
     caller = await door.by_token(login.token)
     request.state.caller = caller.name
@@ -84,14 +91,15 @@ async def log_in(login: Login, lab: TheLab, request: Request, response: Response
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return Session(name=caller.name, scope=caller.scope, csrf_token=csrf_token(session))
+    return Session(name=caller.name, scope=caller.scope, csrf_token=csrf_token(session), by_proxy=False)
 
 
 @router.get("/session", summary="Read the session", operation_id="read_session")
 def read_session(request: Request, caller: Reader) -> Session:
     """The caller's name and scope, and the CSRF token of the page's session."""
     session = request.cookies.get(SESSION_COOKIE, "")
-    return Session(name=caller.name, scope=caller.scope, csrf_token=csrf_token(session) if session else "")
+    csrf = csrf_token_of(caller) if caller.by_proxy else csrf_token(session) if session else ""
+    return Session(name=caller.name, scope=caller.scope, csrf_token=csrf, by_proxy=caller.by_proxy)
 
 
 @router.delete("/session", status_code=204, summary="Log out", operation_id="log_out")

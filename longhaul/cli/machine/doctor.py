@@ -56,10 +56,13 @@ def doctor(options: DoctorOptions) -> int:
     settings = load_settings()
     machine = _machine(settings)
     kernels = {row["version"]: row["built"] for row in built_kernels(settings)}
+    dangers = [settings.proxy_sign_in.danger] if settings.proxy_sign_in else []
     found = []
     if not as_json:
         print("; ".join(f"{name} {value}" for name, value in machine.items()))
         print("; ".join(f"kernel {version} {'built' if built else 'not built'}" for version, built in kernels.items()))
+        for danger in dangers:
+            print(f"danger: {danger}")
     for capability in capabilities(settings):
         found.append(capability)
         if not as_json and (capability.ready or in_full or capability.capability in wanted):
@@ -69,7 +72,7 @@ def doctor(options: DoctorOptions) -> int:
         print(f"not ready: {', '.join(folded)} (`longhaul doctor --all` names what each of them lacks)")
     if as_json:
         rows = [{**asdict(one), "ready": one.ready} for one in found]
-        print(json.dumps({"machine": machine, "kernels": kernels, "capabilities": rows}))
+        print(json.dumps({"machine": machine, "kernels": kernels, "capabilities": rows, "dangers": dangers}))
     return EXIT_DONE if all(one.ready for one in found if one.capability in wanted) else BackendUnavailable.exit_code
 
 

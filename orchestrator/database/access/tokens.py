@@ -21,6 +21,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
+from longhaul.orchestrator.system.access_settings import USER_NAME
 from longhaul.orchestrator.system.errors import AuthError, Conflict, NotFound, PlanError
 
 Row = dict[str, Any]
@@ -31,8 +32,7 @@ SCOPES = ("read", "run", "gate", "admin")
 SHARED = "shared"
 SESSION_S = 12 * 3600
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_ID = re.compile(r"[0-9a-f]{12}")
+ID = re.compile(r"[0-9a-f]{12}")
 _TOKEN = re.compile(r"l[hs]_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 # The log of changes keeps this many rows; the oldest are deleted, some at a time.
 MOST_AUDITED = 1_000_000
@@ -63,7 +63,7 @@ class Access:
 
     def add_token(self, name: str, scope: str, lifetime_s: float | None = None) -> tuple[str, Row]:
         """A new token, to be shown once, and its row."""
-        if not _NAME.fullmatch(name) or _ID.fullmatch(name):
+        if not USER_NAME.fullmatch(name) or ID.fullmatch(name):
             allowed = "up to 64 letters, digits and . _ @ -, the first a letter or digit, and not in the form of an id"
             raise PlanError("adding token", name, "it is not a valid name", f"allowed: {allowed}")
         if scope not in SCOPES:

@@ -256,7 +256,12 @@ def test_a_session_has_the_rights_of_its_token_and_needs_csrf_for_changes(servic
         assert token not in answer.headers["set-cookie"]
         csrf = answer.json()["csrf_token"]
         assert page.get(f"{ROOT}/runs").status_code == 200
-        assert page.get(f"{ROOT}/session").json() == {"name": "page", "scope": "run", "csrf_token": csrf}
+        assert page.get(f"{ROOT}/session").json() == {
+            "name": "page",
+            "scope": "run",
+            "csrf_token": csrf,
+            "by_proxy": False,
+        }
         changes = [one for one in GUARDED if one.method != "GET" and one.scope != "admin"]
         for operation in changes:
             for headers in ({}, {"X-CSRF-Token": ""}, {"X-CSRF-Token": "0" * 64}, {"X-CSRF-Token": "\u00e9"}):

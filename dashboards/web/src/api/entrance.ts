@@ -30,7 +30,10 @@ export async function enterPage(): Promise<void> {
   try {
     await logIn(token.trim());
   } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    if (!(error instanceof Problem)) throw error;
+    // A proxy has signed the page in already.
+    if (error.status === 409) return checkSession();
+    if (error.status !== 401) throw error;
     session.set({ kind: "out", refused: error });
   }
 }
@@ -77,5 +80,5 @@ export async function logOut(): Promise<void> {
 
 function enter(found: Schemas["Session"]): void {
   const scope: Scope = SCOPES.find((one) => one === found.scope) ?? "shared";
-  session.set({ kind: "in", name: found.name, scope, csrf: found.csrf_token });
+  session.set({ kind: "in", name: found.name, scope, csrf: found.csrf_token, byProxy: found.by_proxy });
 }

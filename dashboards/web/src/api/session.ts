@@ -12,6 +12,8 @@ export interface Known {
   scope: Scope;
   /** Sent with every request that changes something. */
   csrf: string;
+  /** A reverse proxy names the user, who cannot log out here. */
+  byProxy: boolean;
 }
 
 /** `refused`: the token of a login link was not accepted. `ended`: the session of a logged-in user is over; the view stays on the screen. */

@@ -89,9 +89,15 @@ function User({ onKeys }: { onKeys: () => void }) {
       <Button kind="quiet" onClick={onKeys}>
         Keyboard shortcuts <kbd>?</kbd>
       </Button>
-      <Button kind="quiet" onClick={() => void logOut().catch(setError)}>
-        Log out
-      </Button>
+      {session.kind === "in" && session.byProxy ? (
+        <p className={styles.user}>
+          <span>signed in by the proxy</span>
+        </p>
+      ) : (
+        <Button kind="quiet" onClick={() => void logOut().catch(setError)}>
+          Log out
+        </Button>
+      )}
       {error !== null && <ErrorNote error={error} />}
     </Menu>
   );
