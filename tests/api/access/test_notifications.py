@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def _listed(client: httpx.Client, key: str) -> dict[str, Any]:
     return dict(found)
 
 
-def _of(posts: list[Post], kind: str) -> list[Post]:
+def _of(posts: Sequence[Post], kind: str) -> list[Post]:
     return [post for post in posts if post.message["type"] == kind]
 
 

@@ -29,7 +29,7 @@ SMALL: dict[str, Any] = {"shipped": "quick", "set": ["duration=2 s"]}
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with served(tmp_path_factory.mktemp("lab") / "home", **SETTINGS) as running:
+    with served(tmp_path_factory.mktemp("lab") / "home", 0, **SETTINGS) as running:
         yield running
 
 
@@ -169,7 +169,7 @@ def test_a_link_and_streams_work_through_it(lab: Service) -> None:
 
 
 def test_users_of_the_proxy_are_notified_while_it_is_trusted(tmp_path: Path) -> None:
-    with receiving() as hooks, served(tmp_path / "home", **SETTINGS) as lab:
+    with receiving() as hooks, served(tmp_path / "home", 0, **SETTINGS) as lab:
         with _as("ada", lab) as client:
             asked = {"way": "webhook", "target": hooks.url, "events": ["experiment.finished"], "everyone": True}
             made = client.post(f"{ROOT}/notifications", json=asked, headers=_csrf(client))
@@ -193,7 +193,10 @@ def test_users_of_the_proxy_are_notified_while_it_is_trusted(tmp_path: Path) -> 
 
 def test_a_real_proxy_authenticates(tmp_path: Path) -> None:
     settings = {**SETTINGS, "LONGHAUL_PROXY_FROM": "127.0.0.1"}
-    with served(tmp_path / "home", **settings) as lab, below_prefix(lab.url, "/lab", strips=True, users=USERS) as proxy:
+    with (
+        served(tmp_path / "home", 0, **settings) as lab,
+        below_prefix(lab.url, "/lab", strips=True, users=USERS) as proxy,
+    ):
         assert httpx.get(f"{proxy}/lab{ROOT}/session").status_code == 401
         assert httpx.get(f"{proxy}/lab{ROOT}/session", auth=("ada", "wrong")).status_code == 401
         with httpx.Client(base_url=f"{proxy}/lab", auth=("ada", "engine"), headers={USER_HEADER: "grace"}) as client:
@@ -205,7 +208,7 @@ def test_a_real_proxy_authenticates(tmp_path: Path) -> None:
 
 
 def test_the_danger_is_stated_at_the_start_and_by_doctor(tmp_path: Path) -> None:
-    lines = []
+    lines: list[str] = []
 
     class Listening(Service):
         def start(self) -> None:

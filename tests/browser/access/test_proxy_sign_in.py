@@ -28,7 +28,10 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service,
         "LONGHAUL_PROXY_SCOPE": "run",
     }
     home = tmp_path_factory.mktemp("proxied") / "home"
-    with served(home, **settings) as lab, below_prefix(lab.url, "", strips=False, users={"ada": "engine"}) as address:
+    with (
+        served(home, 0, **settings) as lab,
+        below_prefix(lab.url, "", strips=False, users={"ada": "engine"}) as address,
+    ):
         yield lab, address
 
 

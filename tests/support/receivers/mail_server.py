@@ -12,16 +12,15 @@ import socket
 import socketserver
 import ssl
 import subprocess
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
 
-_PATIENCE_S = 120
+from tests.support.receivers.listening import Listening, when_there
+
 _LONGEST_LINE = 998
 USER, PASSWORD = "longhaul", "correct horse"
 
@@ -48,7 +47,7 @@ class Mail:
 
 
 @dataclass
-class MailServer:
+class MailServer(Listening):
     """The server. `refuses` are recipients that do not exist; `replies` replaces the next replies to DATA."""
 
     folder: Path
@@ -58,7 +57,6 @@ class MailServer:
     replies: list[str] = field(default_factory=list)
     mails: list[Mail] = field(default_factory=list)
     port: int = 0
-    _server: socketserver.ThreadingTCPServer | None = None
 
     @property
     def authority(self) -> Path:
@@ -97,23 +95,11 @@ class MailServer:
             daemon_threads = True
             allow_reuse_address = True
 
-        self._server = Server(("127.0.0.1", self.port), Handler)
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.listen(Server(("127.0.0.1", self.port), Handler))
 
-    def stop(self) -> None:
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
-
-    def wait(self, count: int) -> list[Mail]:
+    def wait(self, count: int) -> Sequence[Mail]:
         """The accepted mails, when there are so many."""
-        until_s = time.monotonic() + _PATIENCE_S
-        while len(self.mails) < count:
-            assert time.monotonic() < until_s, f"{len(self.mails)} of {count} mails arrived"
-            time.sleep(0.05)
-        return self.mails
+        return when_there(self.mails, count)
 
 
 class _Session:

@@ -7,14 +7,13 @@ import contextlib
 import hashlib
 import hmac
 import json
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-_PATIENCE_S = 120
+from tests.support.receivers.listening import Listening, when_there
 
 
 @dataclass
@@ -44,7 +43,7 @@ class Post:
 
 
 @dataclass
-class WebhookServer:
+class WebhookServer(Listening):
     """The server: `answers` are the next statuses, and the last one repeats."""
 
     answers: list[int] = field(default_factory=lambda: [200])
@@ -53,7 +52,6 @@ class WebhookServer:
     pause_s: float = 0.0
     posts: list[Post] = field(default_factory=list)
     port: int = 0
-    _server: ThreadingHTTPServer | None = None
 
     @property
     def url(self) -> str:
@@ -79,24 +77,13 @@ class WebhookServer:
             def log_message(self, *words: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        server.daemon_threads = True
+        self.listen(server)
 
-    def stop(self) -> None:
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
-
-    def wait(self, count: int) -> list[Post]:
+    def wait(self, count: int) -> Sequence[Post]:
         """The posts, when there are so many."""
-        until_s = time.monotonic() + _PATIENCE_S
-        while len(self.posts) < count:
-            assert time.monotonic() < until_s, f"{len(self.posts)} of {count} messages arrived: {self.posts}"
-            time.sleep(0.05)
-        return self.posts
+        return when_there(self.posts, count)
 
 
 @contextlib.contextmanager
