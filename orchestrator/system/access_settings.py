@@ -74,7 +74,9 @@ class ProxySignIn:
 
 def is_mail_address(written: str) -> bool:
     """Whether this is one e-mail address, without a name or a comment."""
-    return len(written) <= 254 and ".." not in written and _ADDRESS.fullmatch(written) is not None
+    local, _, domain = written.rpartition("@")
+    dotted = [*local.split("."), *domain.split(".")]
+    return len(written) <= 254 and _ADDRESS.fullmatch(written) is not None and all(dotted)
 
 
 def is_within(address: str, networks: tuple[Network, ...]) -> bool:

@@ -15,6 +15,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -24,7 +25,7 @@ from longhaul.orchestrator.database.access.subscriptions import Wish, last_messa
 from longhaul.orchestrator.database.connection import Database, insert_new
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import rerun_in
-from longhaul.orchestrator.database.statuses import BASELINE_BROKEN, ENDS, EXPERIMENT_FINISHED, KEPT
+from longhaul.orchestrator.database.statuses import BASELINE_BROKEN, ENDS, EXPERIMENT_FINISHED, KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DELIVERIES, EXPERIMENTS, SUBSCRIPTIONS
 
 Facts = dict[str, Any]
@@ -116,9 +117,6 @@ class Deliveries:
         at_s = time.time()
         due = and_(DELIVERIES.c.status == WAITING, DELIVERIES.c.due_s <= at_s)
         free = or_(DELIVERIES.c.claimed_by.is_(None), DELIVERIES.c.lease_until_s < at_s)
-        with self._database.read() as connection:
-            if connection.execute(select(DELIVERIES.c.id).where(due, free).limit(1)).first() is None:
-                return None
         sent = and_(DELIVERIES.c.status == WAITING, DELIVERIES.c.lease_until_s >= at_s)
         busy = (
             select(SUBSCRIPTIONS.c.owner)
@@ -134,6 +132,10 @@ class Deliveries:
             .order_by(DELIVERIES.c.due_s, DELIVERIES.c.id)
             .limit(1)
         )
+        # Usually there is none, and a reader waits for no writer.
+        with self._database.read() as connection:
+            if connection.execute(query).first() is None:
+                return None
         with self._database.write() as connection:
             row = connection.execute(query).one_or_none()
             if row is None:
@@ -175,9 +177,13 @@ class Deliveries:
         self._change(delivery, {**values, "status": status}, last)
 
     def prune(self) -> int:
-        """Delete messages that ended long ago; how many."""
+        """Delete messages that ended long ago, and old subscriptions to one experiment that has ended; how many messages."""
         ended = and_(DELIVERIES.c.status != WAITING, DELIVERIES.c.due_s < time.time() - _KEPT_S)
+        live = select(EXPERIMENTS.c.id).where(EXPERIMENTS.c.status.in_(LIVE))
+        long_ago = (datetime.now(UTC) - timedelta(seconds=_KEPT_S)).isoformat(timespec="milliseconds")
+        over = and_(SUBSCRIPTIONS.c.experiment_id.not_in(live), SUBSCRIPTIONS.c.created_at < long_ago)
         with self._database.write() as connection:
+            connection.execute(delete(SUBSCRIPTIONS).where(SUBSCRIPTIONS.c.experiment_id.is_not(None), over))
             return connection.execute(delete(DELIVERIES).where(ended)).rowcount
 
     def statuses(self, subscription_id: str) -> Sequence[tuple[str, str, int]]:

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 
-from longhaul.orchestrator.database.access.deliveries import FAILED, REFUSED, VOID, Deliveries, Delivery
+from longhaul.orchestrator.database.access.deliveries import DELIVERED, FAILED, REFUSED, VOID, Deliveries, Delivery
 from longhaul.orchestrator.database.access.subscriptions import Subscriptions
 from longhaul.orchestrator.execution.notifications.messages import Message, compose
 from longhaul.orchestrator.execution.notifications.outcome import Outcome, failed
@@ -116,7 +116,11 @@ class Deliverer:
 
     def _record(self, delivery: Delivery, outcome: Outcome) -> None:
         self._deliveries.record(delivery, outcome.status, outcome.answer)
-        _LOG.info("message %s (%s), attempt %d: %s", delivery.id, delivery.event, delivery.attempt, outcome.status)
+        about = (delivery.id, delivery.event, delivery.attempt, outcome.status)
+        if outcome.status == DELIVERED:
+            _LOG.info("message %s (%s), attempt %d: %s", *about)
+        else:
+            _LOG.warning("message %s (%s), attempt %d: %s: %s", *about, outcome.answer)
 
 
 def deliver(settings: Settings, store: Store, stop: Stop) -> None:

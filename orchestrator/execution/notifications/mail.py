@@ -33,7 +33,8 @@ def written(mail: Mail, to: str, key: str, subject: str, text: str) -> EmailMess
     message["Message-ID"] = f"<{key}@{mail.sender.rpartition('@')[2]}>"
     # Holiday replies and lists leave such messages alone (RFC 3834).
     message["Auto-Submitted"] = "auto-generated"
-    message.set_content(text, cte="quoted-printable")
+    # Output of a guest may have halves of characters.
+    message.set_content(text.encode(errors="replace").decode(), cte="quoted-printable")
     return message
 
 

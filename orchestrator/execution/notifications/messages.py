@@ -73,7 +73,7 @@ def text_of(message: Message, owner: str, address: str) -> tuple[str, str]:
 
 def as_bytes(message: Message) -> bytes:
     """The body of a webhook."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def _title(event: str, data: Message) -> str:

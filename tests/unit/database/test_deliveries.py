@@ -23,7 +23,7 @@ from longhaul.orchestrator.database.access.subscriptions import Subscriptions, W
 from longhaul.orchestrator.database.access.tokens import Access, Caller
 from longhaul.orchestrator.database.dump import dump, load
 from longhaul.orchestrator.database.statuses import MOST_SUBSCRIPTIONS, NOTIFIED
-from longhaul.orchestrator.database.tables import DELIVERIES
+from longhaul.orchestrator.database.tables import DELIVERIES, SUBSCRIPTIONS
 from longhaul.orchestrator.system.errors import Conflict, NotFound, OverLimit
 from tests.support.queue import Lab
 from tests.support.queue import on_sqlite as on_sqlite
@@ -203,6 +203,21 @@ def test_ended_messages_are_deleted_after_a_month_and_waiting_ones_never(lab: La
     _make_due(lab)
     assert deliveries.prune() == 1
     assert [status for _, status, _ in _messages(lab, one)] == [WAITING]
+
+
+def test_old_subscriptions_to_an_ended_experiment_are_deleted(lab: Lab) -> None:
+    lab.submit("e", ["a"])
+    lab.submit("f", ["b"])
+    ended, live, all_of_them = (_subscribes(lab, FINISHED, experiment_id=one) for one in ("e", "f", None))
+    lab.claim(1)
+    lab.keep("a")
+    Deliveries(lab.database).prune()
+    assert len(Subscriptions(lab.database).of("ada")) == 3
+    with lab.database.write() as connection:
+        connection.execute(update(SUBSCRIPTIONS).values(created_at="2020-01-01T00:00:00.000+00:00"))
+    Deliveries(lab.database).prune()
+    assert {one.id for one in Subscriptions(lab.database).of("ada")} == {live, all_of_them}
+    assert ended not in {live, all_of_them}
 
 
 def test_a_deleted_subscription_takes_its_messages_along(lab: Lab) -> None:

@@ -77,7 +77,7 @@ def test_mail_goes_only_to_allowed_domains(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "address",
     ["ada", "ada@", "@lab.example", "a b@lab.example", "ada@lab.example,bob@lab.example", "ada@lab.example\r\nCc: x@y.z",
-     "<ada@lab.example>", "ada@lab..example", '"a"@lab.example', "ada@lab.example ", "ä@lab.example", "a" * 65 + "@b.c"],
+     "<ada@lab.example>", "ada@lab..example", '"a"@lab.example', "ada@lab.example ", "ä@lab.example", "ada.@lab.example", ".ada@lab.example", "ada@lab.example.", "a" * 65 + "@b.c"],
 )  # fmt: skip
 def test_only_one_plain_address_is_an_address(address: str) -> None:
     assert not is_mail_address(address)

@@ -6,10 +6,12 @@ import ssl
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longhaul.orchestrator.database.access.deliveries import DELIVERED, FAILED, WAITING
 from longhaul.orchestrator.execution.notifications import mail
-from longhaul.orchestrator.system.access_settings import Mail, Tls
+from longhaul.orchestrator.system.access_settings import Mail, Tls, is_mail_address
 from tests.support.receivers.mail_server import PASSWORD, USER, MailServer, mail_server
 
 TO = "ada@uni.example"
@@ -80,3 +82,13 @@ def test_no_header_can_be_injected(subject: str) -> None:
         mail.written(sender, TO, "m", subject, "t")
     with pytest.raises(ValueError, match=r"."):
         mail.written(sender, "ada@uni.example\r\nBcc: eve@evil.example", "m", "s", "t")
+
+
+@given(st.from_regex(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,20}@[A-Za-z0-9.-]{1,20}", fullmatch=True))
+def test_every_address_that_is_accepted_can_be_written(address: str) -> None:
+    if is_mail_address(address):
+        sender = Mail("localhost", 25, "longhaul@lab.example")
+        message = mail.written(sender, address, "m", "s", "half of a character: \ud800")
+        assert message["To"].addresses[0].addr_spec == address
+        assert "\n" not in str(message["To"])
+        message.as_bytes()
