@@ -24,6 +24,8 @@ _COUNTED = {
     "longhaul_wall_seconds_total": "wall_s",
     "longhaul_guest_deaths_total": "guest_deaths",
     "longhaul_run_retries_total": "retries",
+    "longhaul_messages_delivered_total": "messages_delivered",
+    "longhaul_messages_failed_total": "messages_failed",
     "longhaul_export_samples_total": "samples",
     "longhaul_export_refused_samples_total": "refused_samples",
 }

@@ -38,6 +38,7 @@ _LEASE_S = 20.0
 _RENEW_S = 1.0
 _LOOK_S = 0.1
 _ROOT_PAUSE_S = 5.0
+_DELIVERER_S = 2.0
 # A run without a suitable worker waits this long before its followers are notified.
 _UNPLACED_S = 10.0
 # How often a run that is lost with a worker is tried again.
@@ -179,9 +180,12 @@ def serve_dispatcher(settings: Settings, stop: Stop) -> None:
     store = Store(settings)
     with contextlib.ExitStack() as locks:
         if _has_home(settings, stop, locks):
-            threading.Thread(target=_deliver, args=[settings, store, stop], name="deliverer", daemon=True).start()
+            deliverer = threading.Thread(target=_deliver, args=[settings, store, stop], name="deliverer", daemon=True)
+            deliverer.start()
             with _executor(settings, store) as executor:
                 Dispatcher(store, settings, executor, settings.origin).serve(stop)
+            # It stops within a moment, unless a database or a receiver holds it.
+            deliverer.join(_DELIVERER_S)
 
 
 def _deliver(settings: Settings, store: Store, stop: Stop) -> None:

@@ -99,6 +99,8 @@ SERVICE_METRICS: tuple[Metric, ...] = (
     _of_service(
         "run_retries_total", COUNTER, "", "Runs begun again: after a guest's death, or given back to the queue."
     ),
+    _of_service("messages_delivered_total", COUNTER, "", "Notifications that e-mail servers and webhooks accepted."),
+    _of_service("messages_failed_total", COUNTER, "", "Notifications that were given up, after the last attempt."),
     _of_service("export_lag_seconds", GAUGE, "seconds", "Age of the oldest samples that wait for Prometheus."),
     _of_service("export_spool_bytes", GAUGE, "bytes", "What waits for Prometheus on disks."),
     _of_service("export_samples_total", COUNTER, "", "Samples that Prometheus took."),

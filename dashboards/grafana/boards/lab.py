@@ -72,6 +72,18 @@ def lab_page() -> Page:
             "longhaul_run_retries_total",
             "instance",
         ),
+        _counted(
+            "Delivered notifications",
+            "Messages that e-mail servers and webhooks accepted, per hour.",
+            "longhaul_messages_delivered_total",
+            "instance",
+        ),
+        _counted(
+            "Failed notifications",
+            "Messages that were given up, per hour: the last attempt failed, or none could succeed.",
+            "longhaul_messages_failed_total",
+            "instance",
+        ),
     )
     page.row("Export to Prometheus")
     page.add(

@@ -23,6 +23,7 @@ from sqlalchemy import Connection, and_, delete, or_, select, update
 
 from longhaul.orchestrator.database.access.subscriptions import Wish, last_message, wish_of
 from longhaul.orchestrator.database.connection import Database, insert_new
+from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import rerun_in
 from longhaul.orchestrator.database.statuses import BASELINE_BROKEN, ENDS, EXPERIMENT_FINISHED, KEPT, LIVE
@@ -32,6 +33,8 @@ Facts = dict[str, Any]
 WAITING, DELIVERED, FAILED, VOID, REFUSED = "waiting", "delivered", "failed", "void", "refused"
 # Before the second attempt, the third, ...; the last attempt is some nine hours after the event.
 PAUSES_S = (5.0, 30.0, 120.0, 600.0, 1800.0, 7200.0, 21600.0)
+# The counters of the lab (counters.py).
+_COUNTED = {DELIVERED: "messages_delivered", FAILED: "messages_failed"}
 # Messages that have ended are kept this long.
 _KEPT_S = 30 * 86_400.0
 
@@ -174,7 +177,7 @@ class Deliveries:
         elif status == WAITING:
             values["due_s"] = time.time() + PAUSES_S[delivery.attempt - 1]
         last = None if status == VOID else last_message(delivery.event, status, answer)
-        self._change(delivery, {**values, "status": status}, last)
+        self._change(delivery, {**values, "status": status}, last, _COUNTED.get(status))
 
     def prune(self) -> int:
         """Delete messages that ended long ago, and old subscriptions to one experiment that has ended; how many messages."""
@@ -194,11 +197,19 @@ class Deliveries:
             ordered = query.where(its).order_by(DELIVERIES.c.made_at, DELIVERIES.c.id)
             return [(row.event, row.status, row.attempts) for row in connection.execute(ordered)]
 
-    def _change(self, delivery: Delivery, values: Mapping[str, Any], last: Mapping[str, str] | None = None) -> bool:
+    def _change(
+        self,
+        delivery: Delivery,
+        values: Mapping[str, Any],
+        last: Mapping[str, str] | None = None,
+        count: str | None = None,
+    ) -> bool:
         mine = and_(DELIVERIES.c.id == delivery.id, DELIVERIES.c.attempts == delivery.attempt)
         with self._database.write() as connection:
             held = connection.execute(update(DELIVERIES).where(mine).values(dict(values))).rowcount
             if held and last is not None:
                 its = SUBSCRIPTIONS.c.id == delivery.subscription_id
                 connection.execute(update(SUBSCRIPTIONS).where(its).values(dict(last)))
+            if held and count is not None:
+                add_counts(connection, {count: 1})
         return bool(held)

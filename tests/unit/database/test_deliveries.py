@@ -138,6 +138,7 @@ def test_one_holder_at_a_time_sends_a_message(lab: Lab) -> None:
     deliveries.record(claimed, DELIVERED, "200 OK")
     assert _messages(lab, one) == [(FINISHED, DELIVERED, 1)]
     assert deliveries.claim("other", 60) is None
+    assert lab.counted.all()["messages_delivered"] == 1
     last = Subscriptions(lab.database).get(one)
     assert (last.last_event, last.last_status, last.last_answer) == (FINISHED, DELIVERED, "200 OK")
 
@@ -180,6 +181,7 @@ def test_a_receiver_that_is_away_is_tried_later_and_not_forever(lab: Lab) -> Non
         assert deliveries.claim("one", 60) is None
         _make_due(lab)
     assert _messages(lab, one) == [(FINISHED, FAILED, len(PAUSES_S) + 1)]
+    assert lab.counted.all()["messages_failed"] == 1
     last = Subscriptions(lab.database).get(one)
     assert last.last_answer == f"no route to host; this was the last of {len(PAUSES_S) + 1} attempts"
     assert list(PAUSES_S) == sorted(PAUSES_S)
