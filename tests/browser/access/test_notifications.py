@@ -131,6 +131,33 @@ def test_a_refused_permission_is_explained(browser: Browser, lab: Service) -> No
         expect(visitor.page.get_by_role("button", name="Subscribe")).to_have_count(0)
 
 
+def test_the_page_of_an_experiment_leads_to_its_own_subscription(
+    browser: Browser, lab: Service, hooks: WebhookServer
+) -> None:
+    made = lab.submit({"shipped": "quick", "set": ["duration=4000 s"], "priority": -10}, "run")
+    with Visitor.comes(browser, lab) as visitor:
+        page = visitor.page
+        visitor.enters("run")
+        visitor.opens(f"experiments/{made['id']}")
+        page.get_by_role("link", name="Notify me").click()
+        expect(page.get_by_label("Id of the experiment")).to_have_value(made["id"])
+        page.get_by_label("URL").fill(hooks.url)
+        page.get_by_role("button", name="Subscribe").click()
+        page.get_by_role("dialog").get_by_role("button", name="Done").click()
+        expect(page.get_by_role("row").filter(has_text=hooks.url)).to_contain_text(made["id"][:8])
+        with lab.client("run") as client:
+            client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        row = page.get_by_role("row").filter(has_text=hooks.url)
+        expect(row).to_contain_text("delivered")
+        assert hooks.wait(1)[0].message["data"]["title"] == "quick: cancelled (1 cancelled of 1 run)"
+        row.get_by_role("button", name="Delete").click()
+        expect(page.get_by_text("No subscriptions yet.")).to_be_visible()
+        # An experiment that has ended has no more news.
+        visitor.opens(f"experiments/{made['id']}")
+        expect(page.get_by_role("heading", name="quick")).to_be_visible()
+        expect(page.get_by_role("link", name="Notify me")).to_have_count(0)
+
+
 @pytest.mark.parametrize("size", ["desk", "phone"])
 def test_a_webhook_is_subscribed_tried_and_deleted(
     browser: Browser, lab: Service, hooks: WebhookServer, size: str

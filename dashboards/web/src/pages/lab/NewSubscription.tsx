@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
+import { text, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Field, TextField } from "../../parts/Field";
@@ -17,6 +18,7 @@ export const EVENTS: readonly { event: Event; name: string; brief: string }[] = 
 ];
 
 const NEW = { way: "email", target: "", name: "", of: "own", experiment: "", branch: "main", measures: "" } as const;
+const VIEW = { of: text() };
 type Fields = { -readonly [K in keyof typeof NEW]: string };
 
 export function NewSubscription({
@@ -27,7 +29,10 @@ export function NewSubscription({
   onCreated: (made: Schemas["ShownSubscription"]) => void;
 }) {
   const client = useQueryClient();
-  const [fields, setFields] = useState<Fields>({ ...NEW, way: email ? "email" : "webhook" });
+  // The page of an experiment links here.
+  const [{ of }] = useViewState(VIEW);
+  const one = of === "" ? {} : { of: "one", experiment: of };
+  const [fields, setFields] = useState<Fields>({ ...NEW, ...one, way: email ? "email" : "webhook" });
   const [events, setEvents] = useState<readonly Event[]>(EVENTS.map(({ event }) => event));
   const create = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/notifications", { body: wishOf(fields, events) })),

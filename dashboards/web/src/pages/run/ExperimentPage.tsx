@@ -111,6 +111,9 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
           </LinkButton>
         )}
         {mayRun && <ChangeAndLaunch experiment={experiment.id} />}
+        {mayRun && !isOver(experiment.status) && (
+          <LinkButton href={linkTo(["lab", "notifications"], `of=${experiment.id}`)}>Notify me</LinkButton>
+        )}
         <CopyLink />
         {ended && <ShareButton what={{ experiment_id: experiment.id }} name="this experiment" />}
         <CopyAs experiment={experiment.id} />
