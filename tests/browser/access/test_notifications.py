@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.axe import breaches
 from tests.browser.visitor import PHONE, Visitor
 from tests.support.receivers.webhooks import WebhookServer, receiving
 from tests.support.service import ROOT, Service, served
@@ -80,9 +81,9 @@ def test_an_end_is_reported_while_the_tab_is_hidden_and_a_press_opens_it(notifie
     page = notified.page
     page.get_by_role("button", name="Show a trial").click()
     assert _waits_for(page, "Longhaul") == ["Longhaul", "Notifications arrive."]
-    # On another page, in a hidden tab.
-    notified.opens("runs")
-    expect(page.get_by_role("heading", name="Runs")).to_be_attached()
+    # In another view, in a hidden tab.
+    notified.opens("lab/queue")
+    expect(page.get_by_role("heading", name="Lab: Queue")).to_be_attached()
     page.evaluate(_HIDE)
     expect_goodput = [{"measure": "goodput", "flow": "one", "at_least": "50 Mbit/s"}]
     other = lab.submit(_spec("of-another-user", "21 Mbit/s"), "run")
@@ -187,6 +188,7 @@ def test_a_webhook_is_subscribed_tried_and_deleted(
         expect(row).to_contain_text("delivered")
         expect(row).to_contain_text("200 OK got it")
         assert hooks.wait(1)[0].is_signed_by(secret)
+        assert breaches(page) == []
         visitor.pictures(f"notifications-{size}")
         row.get_by_role("button", name="Send a trial").click()
         expect(row.get_by_role("alert")).to_contain_text("less than 10 s ago")

@@ -42,7 +42,7 @@ function ThisBrowser() {
       </p>
       {now === "off" && <Button onClick={() => void turnOn()}>Notify me in this browser</Button>}
       {now === "on" && (
-        <div className={styles.tried}>
+        <div className={styles.buttons}>
           <Button onClick={() => show("Longhaul", "Notifications arrive.", "longhaul-trial", () => undefined)}>
             Show a trial
           </Button>
