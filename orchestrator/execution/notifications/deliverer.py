@@ -19,6 +19,7 @@ from longhaul.orchestrator.execution.notifications.outcome import Outcome, faile
 from longhaul.orchestrator.execution.notifications.sending import Receiver, send
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import LonghaulError, RecordUnreachable
+from longhaul.orchestrator.system.folder_names import FolderNames
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.supervise import Stop
 
@@ -96,7 +97,7 @@ class Deliverer:
         except RecordUnreachable:
             raise
         except LonghaulError as error:
-            self._record(delivery, failed(str(error)))
+            self._record(delivery, failed(FolderNames(self._settings).in_text(str(error))))
             return
         if message is None:
             self._deliveries.record(delivery, VOID, "")

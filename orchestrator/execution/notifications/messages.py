@@ -19,6 +19,7 @@ from longhaul.orchestrator.live.grafana_links import experiment_on_service, run_
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import NotFound, PlanError, sentence
+from longhaul.orchestrator.system.folder_names import FolderNames
 from longhaul.orchestrator.system.settings import Settings
 
 Message = dict[str, Any]
@@ -37,7 +38,7 @@ def trial(settings: Settings, at: str) -> Message:
 
 def compose(settings: Settings, store: Store, delivery: Delivery) -> Message | None:
     """The message of an event; None if none is needed, because a baseline is not broken or the experiment is gone."""
-    facts, experiments = delivery.facts, Experiments(store.database)
+    facts, experiments, folders = delivery.facts, Experiments(store.database), FolderNames(settings)
     key = facts["experiment"]["id"]
     try:
         row: Mapping[str, Any] = experiments.get(key)
@@ -51,7 +52,11 @@ def compose(settings: Settings, store: Store, delivery: Delivery) -> Message | N
         | {"url": experiment_on_service(settings.url, key) if settings.url else None},
         "counts": {name: row[name] for name in ("total", *ENDS)},
         "missed": [_run(settings, one, text) for one, text in islice(_missed(experiments, key), _LISTED)],
-        "failed": [_run(settings, one, text) for one, text in islice(_failed(experiments, key), _LISTED)],
+        "failed": [
+            # An error may name a folder of this machine.
+            _run(settings, one, folders.in_text(text))
+            for one, text in islice(_failed(experiments, key), _LISTED)
+        ],
         "baseline": None,
     }
     if delivery.event == BASELINE_BROKEN:
