@@ -161,7 +161,8 @@ def test_only_a_revoked_token_ends_a_stream(problem: Exception, authorised: bool
         async def by_token(self, token: str) -> None:
             raise problem
 
-    state = SimpleNamespace(door=Door())
+    settings = SimpleNamespace(proxy_sign_in=None, url="")
+    state = SimpleNamespace(door=Door(), lab=SimpleNamespace(settings=settings))
     request = Request(
         {"type": "http", "headers": [(b"authorization", b"Bearer x")], "app": SimpleNamespace(state=state), "path": "/"}
     )
