@@ -146,6 +146,9 @@ _TOKEN_9 = (
 )
 _SHARE_9 = "INSERT INTO shares (token_id, owner, runs) VALUES ('s', 'ada', '[]')"
 ROWS["0009"] = [*ROWS["0008"], (_TOKEN_9, {}), (_SHARE_9, {})]
+# A title.
+_ANNOTATION_10 = "INSERT INTO annotations (subject, title, tags, comment, changed_at) VALUES ('old', 'Of before', '[]', '', '2026-01-01')"
+ROWS["0010"] = [*ROWS["0009"], (_ANNOTATION_10, {})]
 
 
 def make_earlier(url: str, revision: str) -> None:

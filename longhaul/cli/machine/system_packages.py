@@ -79,6 +79,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
         ("node", "nodejs"),
         ("npm", "npm"),
         ("chromium", "chromium"),
+        ("firefox-esr", "firefox-esr"),
         ("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core"),
     ),
     "live": (("prometheus", "prometheus"), ("promtool", "prometheus")),
