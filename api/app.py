@@ -49,6 +49,7 @@ from longhaul.api.routes import (
     values,
 )
 from longhaul.api.routes.access import notifications, shares, tokens
+from longhaul.api.routes.exploration import of_run, of_sweep
 from longhaul.api.schemas.experiments import Problem
 from longhaul.api.static_page import BUILT, BelowPrefix
 from longhaul.api.static_page import router as page
@@ -100,12 +101,14 @@ def create_app(settings: Settings | None = None, built: Path = BUILT) -> FastAPI
         experiments,
         values,
         points,
+        of_sweep,
         bulk,
         run_lists,
         runs,
         series,
         files,
         pictures,
+        of_run,
         live,
         comparisons,
         baselines,

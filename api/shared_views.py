@@ -12,9 +12,11 @@ from longhaul.orchestrator.database.access.shares import Shares
 
 _RUN = re.compile(
     rf"{ROOT}/runs/([0-9a-f]{{20}})"
-    r"(?:/(?:events|live|series|moments|outline|timelines|distributions|report|files(?:/[A-Za-z0-9._-]+)?))?"
+    r"(?:/(?:events|live|series|moments|outline|timelines|distributions|phase|occupancy|states|sequence|report|files(?:/[A-Za-z0-9._-]+)?))?"
 )
-_EXPERIMENT = re.compile(rf"{ROOT}/experiments/([0-9a-f]{{16}})(?:/(?:summary|values|points|report|junit|events))?")
+_EXPERIMENT = re.compile(
+    rf"{ROOT}/experiments/([0-9a-f]{{16}})(?:/(?:summary|values|points|importance|point-values|bands|report|junit|events))?"
+)
 _COMPARISON = f"{ROOT}/comparisons"
 _RUNS = f"{ROOT}/runs"
 # The names of measures and of fields, and the visitor's own session.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -13,13 +15,14 @@ from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
-from longhaul.api.http.responses import KnownTag, not_changed, tag
+from longhaul.api.http.responses import KnownTag, not_changed, rendered, tag
 from longhaul.api.lab import Lab
 from longhaul.api.routes.runs import RunId, run_with_trace
 from longhaul.api.schemas.experiments import Series
-from longhaul.api.schemas.pictures import TraceMoment, TraceMoments
+from longhaul.api.schemas.pictures import TraceMoments
 from longhaul.orchestrator.analysis.kept_series import kept_moments, kept_timeline
 from longhaul.orchestrator.analysis.thinning import LEAST_POINTS
+from longhaul.orchestrator.analysis.trace_moments import moments_csv
 from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
@@ -28,6 +31,7 @@ _NAME = r"^[^\x00-\x1f]{1,128}$"
 _LONGEST_S = 1e9
 _MOST_POINTS = 100_000
 _MOST_MOMENTS = 5000
+_MOST_SKIPPED = 10**9
 BeginQuery = Annotated[
     float, Query(alias="from", ge=0, le=_LONGEST_S, description="Seconds from the start.", examples=[1.5])
 ]
@@ -81,7 +85,25 @@ async def series(
     return Response(answer, media_type="application/json", headers=dict(response.headers))
 
 
-@router.get("/{id}/moments", summary="List moments of a run", operation_id="list_moments")
+class MomentsFormat(StrEnum):
+    """The formats."""
+
+    json = "json"
+    csv = "csv"
+
+
+@router.get(
+    "/{id}/moments",
+    summary="List moments of a run",
+    operation_id="list_moments",
+    response_model=TraceMoments,
+    responses={
+        200: {
+            "content": {"text/csv": {"schema": {"type": "string"}}},
+            "description": "Some moments, or with `format=csv` all of them, a line for each.",
+        }
+    },
+)
 async def moments(
     key: RunId,
     lab: TheLab,
@@ -91,20 +113,60 @@ async def moments(
         list[Annotated[str, Query(max_length=32)]],
         Query(max_length=16, description="Kinds of moments; by default all.", examples=[["drop", "timeout"]]),
     ] = [],  # noqa: B006
+    about: Annotated[
+        list[Annotated[str, Query(pattern=_NAME)]],
+        Query(
+            alias="of",
+            max_length=64,
+            description="Flows and links; by default all, and changes of the schedule. A loss is about its flow and its link.",
+            examples=[["app"]],
+        ),
+    ] = [],  # noqa: B006
     begin_s: BeginQuery = 0.0,
     end_s: EndQuery = None,
+    skip: Annotated[int, Query(ge=0, le=_MOST_SKIPPED, description="The number of moments to skip.", examples=[5])] = 0,
     most: Annotated[
         int, Query(alias="limit", ge=1, le=_MOST_MOMENTS, description="The most moments to return.", examples=[100])
     ] = 200,
+    near_s: Annotated[
+        float | None,
+        Query(
+            alias="near",
+            ge=0,
+            le=_LONGEST_S,
+            allow_inf_nan=False,
+            description="Seconds from the start: returns the moments around the one that is nearest, whatever `skip` is.",
+            examples=[1.5],
+        ),
+    ] = None,
+    to: Annotated[
+        MomentsFormat,
+        Query(alias="format", description="csv lists all, whatever `skip` and `limit` are.", examples=["csv"]),
+    ] = MomentsFormat.json,
     if_none_match: KnownTag = None,
-) -> TraceMoments:
-    """What happened in a part of a run: flows begin and stop, losses, recoveries and timeouts of TCP, scheduled changes. The first of them are listed, all are counted."""
+) -> Response:
+    """What happened in a part of a run: flows begin and stop, losses, marks, recoveries and timeouts of TCP, scheduled changes. All are counted."""
     key, part = await run_with_trace(lab, key)
-    not_changed(
-        tag("moments", str(FORMAT), str(part), key, *kind, str(begin_s), str(end_s), str(most)), if_none_match, response
+    asked = [*kind, "of", *about, begin_s, end_s, skip, most, near_s, to.value]
+    not_changed(tag("moments", str(FORMAT), str(part), key, *map(str, asked)), if_none_match, response)
+    whole = to is MomentsFormat.csv
+    find = partial(kept_moments, lab.store, key, kind, about=about, begin_s=begin_s, end_s=end_s)
+    found = await run_in_threadpool(
+        find, skip=0 if whole else skip, most=None if whole else most, near_s=None if whole else near_s
     )
-    found = await run_in_threadpool(kept_moments, lab.store, key, kind, begin_s=begin_s, end_s=end_s, most=most)
-    return TraceMoments(run=key, total=found.total, moments=[TraceMoment(**asdict(one)) for one in found.moments])
+    if whole:
+        name = f'attachment; filename="{key}-moments.csv"'
+        headers = {**response.headers, "Content-Disposition": name}
+        return Response(moments_csv(found.moments), media_type="text/csv", headers=headers)
+    document = {
+        "run": key,
+        "total": found.total,
+        "skipped": found.skipped,
+        "moments": [asdict(one) for one in found.moments],
+    }
+    answer = rendered(document)
+    answer.headers.update(response.headers)
+    return answer
 
 
 def _rendered(lab: Lab, key: tuple[str, str, str | None, str | None, float, float | None, int]) -> bytes:

@@ -55,10 +55,11 @@ class TraceMoment(Wire):
 
 
 class TraceMoments(Wire):
-    """The first moments of a part of a run."""
+    """Some moments of a part of a run, in the order of time."""
 
     run: str
     total: int = Field(description="The number of moments in the part.")
+    skipped: int = Field(description="The number of moments before those listed.")
     moments: list[TraceMoment]
 
 

@@ -25,7 +25,7 @@ from longhaul.orchestrator.analysis import raw_series, series, thinning, timelin
 from longhaul.orchestrator.analysis.distributions import Curve, curves_from_columns
 from longhaul.orchestrator.analysis.thinning import thin
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, POINTS, Timeline, timeline
-from longhaul.orchestrator.analysis.trace_moments import MOST, Moments, trace_moments
+from longhaul.orchestrator.analysis.trace_moments import MOST, MomentList, Moments, moment_list
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.results.derived_files import OVERVIEW, content_of
@@ -53,7 +53,7 @@ def kept_timeline(
 ) -> Timeline:
     """Like `timelines.timeline`, of exactly this kept run; NotFound."""
     source = store.columns(run_id)
-    end_s = _last_s(store, run_id, end_s)
+    end_s = last_s(store, run_id, end_s)
     return timeline(
         run_of(store, run_id), source, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points
     )
@@ -84,7 +84,7 @@ def _read_timelines(
     store: Store, run_id: str, run: Run, measures: Sequence[str], begin_s: float, end_s: float | None, points: int
 ) -> list[tuple[str, Timeline]]:
     found = []
-    end_s = _last_s(store, run_id, end_s)
+    end_s = last_s(store, run_id, end_s)
     with store.shared_columns(run_id) as source:
         read = partial(timeline, run, source, begin_s=begin_s, end_s=end_s, points=points)
         for name in measures:
@@ -168,14 +168,26 @@ def kept_moments(
     run_id: str,
     kinds: Sequence[str] = (),
     *,
+    about: Sequence[str] = (),
     begin_s: float = 0.0,
     end_s: float | None = None,
-    most: int = MOST,
+    skip: int = 0,
+    most: int | None = MOST,
+    near_s: float | None = None,
 ) -> Moments:
-    """The first moments of a part of a kept run; NotFound."""
-    end_s = _last_s(store, run_id, end_s)
+    """Some moments of a part of a kept run: the first after `skip`, or those around a time; NotFound."""
+    end_s = last_s(store, run_id, end_s)
+    found = _moment_list(store, run_id, tuple(kinds), tuple(about), begin_s, end_s)
+    return found.page(skip, most, near_s)
+
+
+@lru_cache(maxsize=4)
+def _moment_list(
+    store: Store, run_id: str, kinds: tuple[str, ...], about: tuple[str, ...], begin_s: float, end_s: float | None
+) -> MomentList:
+    """A list that is scrolled asks for many pages of one part."""
     with store.shared_columns(run_id) as source:
-        return trace_moments(run_of(store, run_id), source, kinds=kinds, begin_s=begin_s, end_s=end_s, most=most)
+        return moment_list(run_of(store, run_id), source, kinds=kinds, about=about, begin_s=begin_s, end_s=end_s)
 
 
 def kept_distribution(store: Store, run_id: str, measure: str) -> list[Curve]:
@@ -190,7 +202,7 @@ def run_of(store: Store, run_id: str) -> Run:
     return store.planned(run_id)
 
 
-def _last_s(store: Store, run_id: str, end_s: float | None) -> float | None:
+def last_s(store: Store, run_id: str, end_s: float | None) -> float | None:
     """A part has no value after its end."""
     reached = store.reached_s(run_id)
     return end_s if reached is None else min(reached, reached if end_s is None else end_s)

@@ -123,16 +123,17 @@ def timeline(
             "reading the series", measure, "it is a series of a flow, and no flow is named", f"known: {known}"
         )
     if flow is not None:
-        of_flow = _named(measure, FLOW_SERIES, "reading the series of a flow")
-        sender = _named(flow, {one.name: one for one in run.flows}, "reading a series of flow")
+        of_flow = named_in(FLOW_SERIES, measure, "reading the series of a flow")
+        sender = named_in({one.name: one for one in run.flows}, flow, "reading a series of flow")
         return _thinned(measure, flow, of_flow.unit, of_flow.read(run, source, sender, span), points)
-    of_link = _named(measure, LINK_SERIES, "reading the series of a link")
+    of_link = named_in(LINK_SERIES, measure, "reading the series of a link")
     link = run.links[0].name if link is None else link
-    queue = _named(link, {one.name: one for one in run.links}, "reading a series of link")
+    queue = named_in({one.name: one for one in run.links}, link, "reading a series of link")
     return _thinned(measure, link, of_link.unit, of_link.read(run, source, queue, span), points)
 
 
-def _named(name: str, table: Mapping[str, _Named], attempting: str) -> _Named:
+def named_in(table: Mapping[str, _Named], name: str, attempting: str) -> _Named:
+    """The entry of this name; NotFound names the known ones."""
     try:
         return table[name]
     except KeyError:

@@ -1,19 +1,23 @@
-"""What happens in a run, moment by moment: flows begin and end, losses, recoveries and timeouts of TCP, and scheduled changes.
+"""What happens in a run, moment by moment: flows begin and end, losses, marks, recoveries and timeouts of TCP, and scheduled changes.
 
     trace_moments(run, trace.columns, begin_s=10, end_s=20) -> Moments
+    moment_list(run, trace.columns).page(skip=4000, most=200) -> Moments
 
-Of many moments, those are described that come first; all are counted.
+Of many moments, only those of the page are described; all are counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.raw_series import Span
+from longhaul.orchestrator.analysis.series import rises
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.preview.changes import run_marks
@@ -25,6 +29,7 @@ from longhaul.orchestrator.trace.records import (
     EVENT_STOPPED,
     EVER,
     POLICE_DROP,
+    Columns,
     ColumnSource,
     SpanNs,
 )
@@ -36,6 +41,7 @@ KINDS: dict[str, str] = {
     "stop": "a flow stops, or its last byte has arrived",
     "change": "the schedule changes the path or a flow",
     "drop": "a packet is dropped by a queue or a policer, or lost by chance",
+    "mark": "a queue marks packets (ECN), which it counts at its ticks",
     "reduction": "TCP reduces its window because of a mark (CWR)",
     "recovery": "TCP sends lost packets again",
     "timeout": "TCP has waited too long for an acknowledgement",
@@ -67,10 +73,11 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """The first moments of a part of a run, and how many it has."""
+    """Some moments of a part of a run, the number of those before them, and how many it has."""
 
     total: int
     moments: tuple[Moment, ...]
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,45 +88,105 @@ class _Some:
     describe: Callable[[int], Moment]
 
 
+class MomentList:
+    """The moments of a part of a run in the order of time. A page of them is described when it is read."""
+
+    def __init__(self, groups: Sequence[_Some]) -> None:
+        self._groups = groups
+        none = np.zeros(0, np.int64)
+        numbers = np.concatenate([none, *(np.full(len(one.t_ns), at) for at, one in enumerate(groups))])
+        places = np.concatenate([none, *(np.arange(len(one.t_ns)) for one in groups)])
+        times = np.concatenate([none, *(one.t_ns for one in groups)])
+        order = np.argsort(times, kind="stable")
+        self._numbers, self._places, self._times = numbers[order], places[order], times[order]
+
+    def page(self, skip: int = 0, most: int | None = None, near_s: float | None = None) -> Moments:
+        """Moments after the first `skip`; with `near_s`, those around the one that is nearest to this time."""
+        total = len(self._times)
+        if near_s is not None and total:
+            skip = max(0, min(self._nearest(near_s) - (most or 0) // 2, total - (most or 0)))
+        skip = min(skip, total)
+        end = total if most is None else min(total, skip + most)
+        chosen = zip(self._numbers[skip:end].tolist(), self._places[skip:end].tolist(), strict=True)
+        return Moments(total, tuple(self._groups[number].describe(place) for number, place in chosen), skip)
+
+    def _nearest(self, t_s: float) -> int:
+        after = int(np.searchsorted(self._times, t_s * 1e9))
+        near = [at for at in (after - 1, after) if 0 <= at < len(self._times)]
+        return min(near, key=lambda at: abs(float(self._times[at]) - t_s * 1e9))
+
+
 def trace_moments(
     run: Run,
     source: ColumnSource,
     *,
     kinds: Sequence[str] = (),
+    about: Sequence[str] = (),
     begin_s: float = 0.0,
     end_s: float | None = None,
     most: int = MOST,
 ) -> Moments:
-    """The moments of these kinds, by default all, of a part of a run; NotFound for an unknown kind."""
+    """The first moments of `moment_list`; NotFound."""
+    return moment_list(run, source, kinds=kinds, about=about, begin_s=begin_s, end_s=end_s).page(most=most)
+
+
+def moment_list(
+    run: Run,
+    source: ColumnSource,
+    *,
+    kinds: Sequence[str] = (),
+    about: Sequence[str] = (),
+    begin_s: float = 0.0,
+    end_s: float | None = None,
+) -> MomentList:
+    """The moments of these kinds and about these flows and links, by default all, of a part of a run; NotFound for an unknown one.
+
+    A loss is about the flow of its packet and about its link.
+    """
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         hint = f"known: {', '.join(KINDS)}{nearest(unknown[0], KINDS)}"
         raise NotFound("reading moments", unknown[0], "there is no such kind of moment", hint)
-    wanted = set(kinds or KINDS)
+    places = [*(one.name for one in run.flows), *(one.name for one in run.links), *(one.name for one in run.policers)]
+    places = list(dict.fromkeys(places))
+    if unknown := [name for name in about if name not in places]:
+        hint = f"known: {', '.join(places)}{nearest(unknown[0], places)}"
+        raise NotFound("reading moments", unknown[0], "the run has no such flow or link", hint)
     end_s = run.duration_us / 1e6 if end_s is None else end_s
     span = Span(max(0.0, begin_s), end_s, 1).ns(run)
-    groups = list(_groups(run, source, span, wanted))
-    numbers = np.concatenate([np.zeros(0, np.int64), *(np.full(len(one.t_ns), at) for at, one in enumerate(groups))])
-    places = np.concatenate([np.zeros(0, np.int64), *(np.arange(len(one.t_ns)) for one in groups)])
-    times = np.concatenate([np.zeros(0, np.int64), *(one.t_ns for one in groups)])
-    first = np.argsort(times, kind="stable")[:most]
-    found = (groups[numbers[at]].describe(int(places[at])) for at in first.tolist())
-    return Moments(len(times), tuple(found))
+    return MomentList(list(_groups(run, source, span, set(kinds or KINDS), set(about))))
 
 
-def _groups(run: Run, source: ColumnSource, span: SpanNs, wanted: set[str]) -> Iterator[_Some]:
-    if "change" in wanted:
+def moments_csv(moments: Iterable[Moment]) -> str:
+    """A line for each: time, kind, flow or link, text."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["t_s", "kind", "of", "text"])
+    lines.writerows([f"{one.t_s:.9f}", one.kind, one.of or "", one.text] for one in moments)
+    return text.getvalue()
+
+
+def _groups(run: Run, source: ColumnSource, span: SpanNs, wanted: set[str], about: set[str]) -> Iterator[_Some]:
+    if "change" in wanted and not about:
         yield _changes(run, span)
     for flow in run.flows:
+        if about and flow.name not in about:
+            continue
         if wanted & {"start", "stop"}:
             yield _ends(source, flow, span, wanted)
         if flow.kind != "udp" and wanted & {"reduction", "recovery", "timeout", "open"}:
             yield _states(source, flow, span, wanted)
+    ports = {port: flow.name for flow in run.flows for port in (flow.port, flow.client_port) if port}
+    # Of a link that is not asked for, only the packets of these flows.
+    its_ports = np.array([port for port, name in ports.items() if name in about], dtype=np.int64)
+    for link in run.links:
+        only = its_ports if about and link.name not in about else None
+        if "drop" in wanted:
+            yield _drops(source, link, span, ports, only)
+        if "mark" in wanted and only is None:
+            yield _marks(source, link, span)
     if "drop" in wanted:
-        ports = {port: flow.name for flow in run.flows for port in (flow.port, flow.client_port) if port}
-        for link in run.links:
-            yield _drops(source, link, span, ports)
         for policer in run.policers:
-            yield _policed(source, policer, span, ports)
+            yield _policed(source, policer, span, ports, its_ports if about and policer.name not in about else None)
 
 
 def _changes(run: Run, span: SpanNs) -> _Some:
@@ -152,19 +219,39 @@ def _states(source: ColumnSource, flow: Flow, span: SpanNs, wanted: set[str]) ->
     kinds = np.array([_STATES.get(state, _OPEN)[0] in wanted for state in settled[changed].tolist()], dtype=bool)
     times = acks["t_ns"][changed].astype(np.int64)
     kept = changed[kinds & (times >= span[0]) & (times <= span[1])] if len(changed) else changed
+    # Not all ACKs stay in memory.
+    times, states, cwnd, inflight = (
+        column[kept] for column in (acks["t_ns"].astype(np.int64), settled, acks["cwnd"], acks["inflight"])
+    )
 
     def describe(at: int) -> Moment:
-        place = kept[at]
-        kind, text = _STATES.get(int(settled[place]), _OPEN)
-        more = f"; window {acks['cwnd'][place]} packets, {acks['inflight'][place]} in flight"
-        return Moment(int(acks["t_ns"][place]) / 1e9, kind, flow.name, f"{flow.name} {text}{more}")
+        kind, text = _STATES.get(int(states[at]), _OPEN)
+        more = f"; window {cwnd[at]} packets, {inflight[at]} in flight"
+        return Moment(int(times[at]) / 1e9, kind, flow.name, f"{flow.name} {text}{more}")
 
-    return _Some(acks["t_ns"][kept].astype(np.int64), describe)
+    return _Some(times, describe)
 
 
-def _policed(source: ColumnSource, policer: Policer, span: SpanNs, ports: dict[int, str]) -> _Some:
+def _marks(source: ColumnSource, link: Link, span: SpanNs) -> _Some:
+    """Ticks at which the count of a queue's marks has risen; those of a tick are one moment."""
+    counts = source("link", ["marks"], link.id, EVER)
+    risen = rises(np.append(0, counts["marks"]))
+    times = counts["t_ns"].astype(np.int64)
+    kept = np.flatnonzero((risen > 0) & (times >= span[0]) & (times <= span[1]))
+    times, risen = times[kept], risen[kept]
+
+    def describe(at: int) -> Moment:
+        text = "1 packet is marked" if risen[at] == 1 else f"{risen[at]} packets are marked"
+        return Moment(int(times[at]) / 1e9, "mark", link.name, f"{text} ({link.name})")
+
+    return _Some(times, describe)
+
+
+def _policed(
+    source: ColumnSource, policer: Policer, span: SpanNs, ports: dict[int, str], only: NDArray[np.int64] | None
+) -> _Some:
     decisions = source("decision", ["state", "source_port", "destination_port"], policer.id, span)
-    dropped = np.flatnonzero(decisions["state"] == POLICE_DROP)
+    dropped = np.flatnonzero((decisions["state"] == POLICE_DROP) & _are_of(decisions, only))
 
     def describe(at: int) -> Moment:
         place = dropped[at]
@@ -183,9 +270,21 @@ def _packet_of(here: int, there: int, ports: dict[int, str]) -> str:
     return f"a packet of {flow}" if flow else "a packet"
 
 
-def _drops(source: ColumnSource, link: Link, span: SpanNs, ports: dict[int, str]) -> _Some:
-    names = ["state", "queue_packets", "source_port", "destination_port", "seq"]
+def _are_of(packets: Columns, only: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Which packets have one of these ports; without ports, all."""
+    if only is None:
+        return np.ones(len(packets["t_ns"]), dtype=bool)
+    return np.isin(packets["source_port"], only) | np.isin(packets["destination_port"], only)
+
+
+def _drops(
+    source: ColumnSource, link: Link, span: SpanNs, ports: dict[int, str], only: NDArray[np.int64] | None
+) -> _Some:
+    names = ["state", "queue_packets", "source_port", "destination_port"]
     drops = source("drop", names, link.id, span)
+    if only is not None:
+        theirs = _are_of(drops, only)
+        drops = {name: column[theirs] for name, column in drops.items()}
 
     def describe(at: int) -> Moment:
         packet = _packet_of(int(drops["source_port"][at]), int(drops["destination_port"][at]), ports)

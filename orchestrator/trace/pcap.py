@@ -33,7 +33,7 @@ def write_pcaps(packed: Path, folder: Path) -> list[Path]:
         for kind, body in blocks_of(plain):
             if kind == _INTERFACE:
                 (snap,) = struct.unpack_from("<I", body, 4)
-                files.append(folder / f"{_name(body).rpartition(' ')[2]}.pcap")
+                files.append(folder / f"{interface_name(body).rpartition(' ')[2]}.pcap")
                 targets.append(files[-1].open("wb"))
                 targets[-1].write(_PCAP_HEADER.pack(_MAGIC, 2, 4, 0, 0, snap, _ETHERNET))
             elif kind == _PACKET:
@@ -64,7 +64,8 @@ def blocks_of(plain: Path) -> Iterator[tuple[int, bytes]]:
             waiting = waiting[at:]
 
 
-def _name(interface: bytes) -> str:
+def interface_name(interface: bytes) -> str:
+    """The name in the block of an interface."""
     at = 8
     while at + 4 <= len(interface):
         code, length = struct.unpack_from("<HH", interface, at)

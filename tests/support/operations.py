@@ -138,6 +138,7 @@ def ids_of(service: Service) -> dict[str, str]:
     return {
         "recordings.sha256": sent.json()["reference"].removeprefix("sha256:"),
         "experiments.id": service.experiment,
+        "experiments.run": service.run,
         "runs.id": service.run,
         "hosts.id": host,
         "experiment_id": service.experiment,

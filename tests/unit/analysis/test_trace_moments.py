@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longhaul.orchestrator.analysis.trace_moments import KINDS, Moment, trace_moments
+from longhaul.orchestrator.analysis.trace_moments import KINDS, Moment, moment_list, moments_csv, trace_moments
 from longhaul.orchestrator.system.errors import NotFound
 from longhaul.orchestrator.trace.records import DROP_QUEUE, DROP_RANDOM, EVENT_COMPLETED, EVENT_CONNECTED, EVENT_STOPPED
 from tests.support.recordings import plain_run, recorded, trace_of
@@ -74,3 +74,41 @@ def test_a_recorded_run_has_a_moment_for_each_drop() -> None:
 def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(NotFound, match="timeout"):
         trace_moments(plain_run(), trace_of().columns, kinds=["timeouts"])
+
+
+def test_moments_of_a_flow_are_its_own_and_the_losses_of_its_packets() -> None:
+    run = plain_run(flows=FLOWS, schedule=[{"at": "3 s", "path": {"bandwidth": "4 Mbit/s"}}])
+    a, b = (flow.port for flow in run.flows)
+    trace = trace_of(
+        event=[{"t_ns": SECOND, "id": at, "what": EVENT_CONNECTED} for at in (0, 1)],
+        drop=[
+            {"t_ns": (2 + at) * SECOND, "id": 0, "state": DROP_QUEUE, "destination_port": port}
+            for at, port in enumerate((a, b))
+        ],
+        link=[{"t_ns": at * SECOND, "id": 0, "marks": marks} for at, marks in enumerate((0, 2, 2, 3))],
+    )
+    of = {name: trace_moments(run, trace.columns, about=[name]).moments for name in ("a", "b", "bottleneck")}
+    assert [(one.kind, one.t_s) for one in of["a"]] == [("start", 1), ("drop", 2)]
+    assert [(one.kind, one.t_s) for one in of["b"]] == [("start", 1), ("drop", 3)]
+    assert [(one.kind, one.t_s) for one in of["bottleneck"]] == [("mark", 1), ("drop", 2), ("drop", 3), ("mark", 3)]
+    marks = trace_moments(run, trace.columns, kinds=["mark"]).moments
+    assert [one.text for one in marks] == ["2 packets are marked (bottleneck)", "1 packet is marked (bottleneck)"]
+    with pytest.raises(NotFound, match="known: a, b, bottleneck"):
+        trace_moments(run, trace.columns, about=["c"])
+
+
+def test_a_page_is_after_others_or_around_a_time() -> None:
+    run = plain_run(flows=FLOWS)
+    drops = [{"t_ns": at * SECOND // 10, "id": 0, "state": DROP_QUEUE} for at in range(100)]
+    found = moment_list(run, trace_of(drop=drops).columns, kinds=["drop"])
+    assert [one.t_s for one in found.page(skip=97, most=5).moments] == [9.7, 9.8, 9.9]
+    near = found.page(most=4, near_s=5.04)
+    assert (near.skipped, near.total, [one.t_s for one in near.moments]) == (48, 100, [4.8, 4.9, 5.0, 5.1])
+    assert (found.page(most=4, near_s=0).skipped, found.page(most=4, near_s=99).skipped) == (0, 96)
+    assert found.page(skip=500).moments == ()
+    lines = moments_csv(found.page(most=2).moments).splitlines()
+    assert lines[:2] == [
+        "t_s,kind,of,text",
+        "0.000000000,drop,bottleneck,a packet is dropped; 0 packets wait (bottleneck)",
+    ]
+    assert len(found.page(most=None).moments) == 100

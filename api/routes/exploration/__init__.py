@@ -1,0 +1,1 @@
+"""Routes with which a sweep or a run is explored."""

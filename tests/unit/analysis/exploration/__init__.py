@@ -1,0 +1,1 @@
+"""Looking into sweeps and runs: known answers."""
