@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from longhaul.laboratory.experiments import load, plan, run, sweep
     from longhaul.laboratory.exports import export
     from longhaul.laboratory.kept_runs import Rerun, kept_run, kept_run_groups, kept_runs, rerun, verify
+    from longhaul.laboratory.kept_sweeps import kept_sweep
     from longhaul.laboratory.kernel_comparisons import compare_kernels
     from longhaul.laboratory.packets import packets
     from longhaul.laboratory.predictions import predict
@@ -63,6 +64,7 @@ _HOMES = {
     "longhaul.laboratory.exports": ("export",),
     "longhaul.laboratory.kernel_comparisons": ("compare_kernels",),
     "longhaul.laboratory.kept_runs": ("Rerun", "kept_run", "kept_run_groups", "kept_runs", "rerun", "verify"),
+    "longhaul.laboratory.kept_sweeps": ("kept_sweep",),
     "longhaul.laboratory.packets": ("packets",),
     "longhaul.laboratory.predictions": ("predict",),
     "longhaul.laboratory.queries": ("query",),
@@ -121,6 +123,7 @@ __all__ = [
     "kept_run",
     "kept_run_groups",
     "kept_runs",
+    "kept_sweep",
     "load",
     "packets",
     "plan",

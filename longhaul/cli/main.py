@@ -42,6 +42,7 @@ COMMANDS = {
     "show": "runs.show",
     "log": "runs.log",
     "report": "runs.report",
+    "explore": "runs.explore",
     "query": "runs.query",
     "export": "runs.export",
     "rerun": "runs.rerun",

@@ -15,6 +15,10 @@ from longhaul.results.run import Run
 from longhaul.results.tables import FAILED, flow_rows, summary_rows, text_table
 
 if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.exploration.bands import Band
+    from longhaul.orchestrator.analysis.exploration.importance import Importance
+    from longhaul.orchestrator.analysis.objective import Objective
+    from longhaul.orchestrator.plan.run_document import RunDocument
     from longhaul.results.frames import Library
     from longhaul.results.source import TraceSource
 
@@ -67,9 +71,7 @@ class Result(Documented):
     @property
     def measures(self) -> dict[str, float]:
         """Every measure of the window over the repeats, by name, as in `goodput(app)`; for results with one point (see `at`)."""
-        if len(self.points) > 1:
-            hint = "choose one with at(), or take frame('measures')"
-            raise PlanError("reading the measures of", self.experiment, f"it has {len(self.points)} points", hint)
+        self._check_one_point("reading the measures of")
         return dict(self._measures())
 
     def at(self, point: str | Mapping[str, Any]) -> Result:
@@ -87,6 +89,24 @@ class Result(Documented):
     def with_fields(self, **fields: Any) -> Result:
         """A copy with some keys of the document changed or added."""
         return Result({**self.document, **fields}, self._source, self.notes)
+
+    def importance(self, measure: str) -> Importance:
+        """How much of the variance of a measure, as in "goodput(app)", each swept field explains; or of an expression of measures."""
+        from longhaul.orchestrator.analysis.exploration.importance import importance
+        from longhaul.orchestrator.analysis.objective import read_objective
+        from longhaul.orchestrator.analysis.values import flow_names
+
+        documents = [run.document for run in self.runs if run.has_numbers]
+        wanted = read_objective(measure, list(dict.fromkeys(name for one in documents for name in flow_names(one))))
+        return importance([one["point"] for one in documents], [_value(wanted, one) for one in documents])
+
+    def band(self, measure: str, *, flow: str | None = None, link: str | None = None, **span: Any) -> Band:
+        """The mean of a series over the repeats of one point (see `at`), with Student's 95 % band. `span` may have begin_s, end_s and points."""
+        from longhaul.orchestrator.analysis.exploration.bands import band
+
+        self._check_one_point("drawing the band of")
+        repeats = [run.repeated() for run in self.runs if run.has_numbers]
+        return band(repeats, measure, flow=flow, link=link, **span)
 
     def frame(self, kind: str = "measures", library: Library | None = None) -> Any:
         """The `measures` of all runs, or their records of a kind (acks, flows, links, drops, events, states).
@@ -131,6 +151,11 @@ class Result(Documented):
         """One row for each flow of each run."""
         return flow_rows(self.runs)
 
+    def _check_one_point(self, attempting: str) -> None:
+        if len(self.points) > 1:
+            hint = "choose one with at(), or take frame('measures')"
+            raise PlanError(attempting, self.experiment, f"it has {len(self.points)} points", hint)
+
     def _measures(self) -> Iterator[tuple[str, float]]:
         for row in self.summary:
             if row.get("phase") is None:
@@ -164,6 +189,14 @@ class Result(Documented):
 
 def _heads(run: Run) -> dict[str, Any]:
     return {"run": run.id, "seed": run.seed} | run.point
+
+
+def _value(wanted: Objective, document: RunDocument) -> float | None:
+    """None where a measure has no value."""
+    try:
+        return wanted.value(document)
+    except ValueError:
+        return None
 
 
 def _wanted(point: str | Mapping[str, Any]) -> dict[str, str]:

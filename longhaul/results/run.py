@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -12,11 +12,15 @@ from longhaul.results.document import Documented
 from longhaul.results.tables import flow_rows, text_table
 
 if TYPE_CHECKING:
+    from longhaul.orchestrator.analysis.exploration.control_states import ControlStates
+    from longhaul.orchestrator.analysis.exploration.occupancy import Occupancy
+    from longhaul.orchestrator.analysis.exploration.phase import Phase
+    from longhaul.orchestrator.analysis.exploration.sequence import FlowSequence
     from longhaul.orchestrator.analysis.series import Floats
     from longhaul.orchestrator.analysis.trace_moments import Moment
     from longhaul.orchestrator.plan.run import Run as PlannedRun
     from longhaul.orchestrator.plan.run_document import RunDocument
-    from longhaul.orchestrator.trace.records import Trace
+    from longhaul.orchestrator.trace.records import ColumnSource, Trace
     from longhaul.results.frames import Library
     from longhaul.results.source import TraceSource
 
@@ -124,15 +128,53 @@ class Run(Documented):
         return as_frame(joined([self.columns(kind)]), library)
 
     def moments(
-        self, *kinds: str, begin_s: float = 0.0, end_s: float | None = None, most: int | None = None
+        self,
+        *kinds: str,
+        about: Sequence[str] = (),
+        begin_s: float = 0.0,
+        end_s: float | None = None,
+        most: int | None = None,
     ) -> list[Moment]:
-        """What happened, in the order of time: `start`, `stop`, `change`, `drop`, `reduction`, `recovery`, `timeout`, `open`; by default all."""
-        from longhaul.orchestrator.analysis.trace_moments import trace_moments
+        """What happened, in the order of time: `start`, `stop`, `change`, `drop`, `mark`, `reduction`, `recovery`, `timeout`, `open`; by default all.
+
+        `about` names flows and links, by default all.
+        """
+        from longhaul.orchestrator.analysis.trace_moments import moment_list
 
         planned, trace = self.planned, self._trace()
-        most = sum(map(len, trace.kinds().values())) if most is None else most
-        found = trace_moments(planned, trace.columns, kinds=kinds, begin_s=begin_s, end_s=end_s, most=most)
-        return list(found.moments)
+        found = moment_list(planned, trace.columns, kinds=kinds, about=about, begin_s=begin_s, end_s=end_s)
+        return list(found.page(most=most).moments)
+
+    def phase(self, flow: str, x: str = "rtt", y: str = "cwnd", **span: Any) -> Phase:
+        """A quantity `y` of a flow against another, `x`, at each ACK: cwnd, inflight, rtt, srtt, pacing, queue or queue_delay.
+
+        `span` may have begin_s, end_s and points.
+        """
+        from longhaul.orchestrator.analysis.exploration.phase import phase
+
+        return phase(self.planned, self._trace().columns, flow, x=x, y=y, **span)
+
+    def states(self, flow: str, **span: Any) -> ControlStates:
+        """The states of a flow's congestion control: TCP's own, BBR's phase, CUBIC's origin point. `span` may have begin_s and end_s."""
+        from longhaul.orchestrator.analysis.exploration.control_states import control_states
+
+        return control_states(self.planned, self._trace().columns, flow, **span)
+
+    def occupancy(self, link: str | None = None, **span: Any) -> Occupancy:
+        """How full a queue is over time, by default the first bottleneck's. `span` may have begin_s, end_s, columns and rows."""
+        from longhaul.orchestrator.analysis.exploration.occupancy import occupancy
+
+        return occupancy(self.planned, self._trace().columns, link=link, **span)
+
+    def sequence(self, flow: str, **span: Any) -> FlowSequence:
+        """What a flow had sent and what was acknowledged over time, as the trace has it. `span` may have begin_s, end_s and points."""
+        from longhaul.orchestrator.analysis.exploration.sequence import sequence
+
+        return sequence(self.planned, self._trace().columns, flow, **span)
+
+    def repeated(self) -> tuple[PlannedRun, ColumnSource]:
+        """The plan and the columns of the trace, for a band of repeats."""
+        return self.planned, self._trace().columns
 
     def columns(self, kind: str) -> dict[str, Any]:
         """The columns of `frame`, as numpy and pyarrow arrays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import longhaul
@@ -27,6 +28,16 @@ def test_a_service_and_this_process_give_the_same_result(
         assert (one.id, one.planned, one.measures) == (other.id, other.planned, other.measures)
         assert one.chart() == other.chart()
         assert one.moments("drop", "recovery") == other.moments("drop", "recovery") != []
+        assert one.moments("drop", about=["app"]) == other.moments("drop", about=["app"]) != []
+        assert one.states("app").tcp == other.states("app").tcp
+        assert one.phase("app").of_values == other.phase("app").of_values > 0
+        # Two points, and no repeats: what the congestion control explains is all there is.
+        assert there.importance("goodput(app)") == here.importance("goodput(app)")
+        assert here.importance("goodput(app)").fields[0].share == pytest.approx(1)
+        bands = [result.at({"flows.app.cc": "reno"}).band("cwnd", flow="app") for result in (there, here)]
+        assert np.array_equal(bands[0].mean, bands[1].mean, equal_nan=True)
+        kept = longhaul.kept_sweep("quick")
+        assert kept.importance("goodput(app)").fields[0].share == pytest.approx(1)
         assert "<table>" in there._repr_html_()
         assert one.report(tmp_path / "run.html").stat().st_size > 10_000
         remote = client.compare(one.id, there.runs[1].id, ["goodput(app)"], trace=True)

@@ -30,6 +30,11 @@ class ShowOptions:
             "--moments", help="List moments of this kind instead: drop, timeout, ... or all; as often as needed."
         ),
     ] = None
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", metavar="NAME", help="Only moments of this flow or link; as often as needed."),
+    ] = None
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the moments as CSV.")] = False
 
 
 @command(app)
@@ -39,11 +44,14 @@ def show(options: ShowOptions) -> None:
     from longhaul.laboratory.kept_runs import kept_run
     from longhaul.orchestrator.plan.traffic.programs import programs_note
     from longhaul.orchestrator.spec.model import PROGRAM
+    from longhaul.orchestrator.system.errors import SpecError
 
     run = kept_run(options.run, thorough=True)
     if options.moments:
-        _list_moments(run, [kind for kind in options.moments if kind != "all"], as_json=options.as_json)
+        _list_moments(run, options)
         return
+    if options.of or options.as_csv:
+        raise SpecError("--of" if options.of else "--csv", ["it is about moments; use it with --moments all"])
     if options.as_json:
         print(json.dumps(run.document))
         return
@@ -58,10 +66,16 @@ def show(options: ShowOptions) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-def _list_moments(run: Run, kinds: list[str], *, as_json: bool) -> None:
-    moments = run.moments(*kinds)
-    if as_json:
+def _list_moments(run: Run, options: ShowOptions) -> None:
+    kinds = [kind for kind in options.moments or () if kind != "all"]
+    moments = run.moments(*kinds, about=options.of or ())
+    if options.as_json:
         print(json.dumps([asdict(one) for one in moments]))
+        return
+    if options.as_csv:
+        from longhaul.orchestrator.analysis.trace_moments import moments_csv
+
+        print(moments_csv(moments), end="")
         return
     for one in moments:
         print(f"{one.t_s:14.9f} s  {one.kind:<9}  {one.text}")

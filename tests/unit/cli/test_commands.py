@@ -56,6 +56,8 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["rerun", "abc"], 2, "no kept run"),
         (["export", "abc"], 2, "no kept run"),
         (["report", "abc"], 2, "no kept run"),
+        (["show", "abc", "--csv"], 2, "no kept run"),
+        (["explore", "abc"], 2, "no submitted experiment"),
         (["kernel", "build", "9.9"], 2, "known: 6.12, 6.1"),
         (["list", "stars"], 2, "stars"),
         (["fly"], 2, "fly"),
