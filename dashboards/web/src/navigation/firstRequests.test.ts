@@ -12,6 +12,7 @@ test.each([
     ["/runs/53f63cfa972c57bb2195", "/runs/53f63cfa972c57bb2195/outline"],
   ],
   ["#/experiments/53f63cfa972c57bb", "run", ["/experiments/53f63cfa972c57bb"]],
+  ["#/experiments/53f63cfa972c57bb/explore?show=bands", "explore", []],
   ["#/lab/tokens", "lab", []],
 ])("the first requests of %s", (hash, page, paths) => {
   expect([pageOf(hash), firstOf(hash)]).toEqual([page, paths]);

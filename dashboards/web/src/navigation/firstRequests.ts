@@ -12,7 +12,8 @@ export function firstOf(hash: string): readonly string[] {
 
 /** The folder of the page at an address. */
 export function pageOf(hash: string): string {
-  const [word = "", id = ""] = hash.replace(/^#\/?|\?.*$/g, "").split("/");
+  const [word = "", id = "", part] = hash.replace(/^#\/?|\?.*$/g, "").split("/");
   if (word === "") return "start";
+  if (word === "experiments" && part === "explore") return part;
   return id !== "" && (word === "runs" || word === "experiments") ? "run" : word;
 }

@@ -34,11 +34,14 @@ export const PAGES: readonly PageEntry[] = [
 const START = entry("", "Start", "h", () => import("./start"));
 const RUN = entry("runs", "Run", "", () => import("./run"));
 const EXPERIMENT: PageEntry = { ...RUN, word: "experiments", name: "Experiment" };
+/** `#/experiments/<id>/explore` gets [id]. */
+const EXPLORE = entry("explore", "Explore", "", () => import("./explore"));
 
 /** `#/runs/<id>` and `#/experiments/<id>` share a page, which gets ["runs", id] or ["experiments", id]. */
 export function pageAt({ path }: Route): { entry: PageEntry; path: readonly string[] } | null {
   const [word, ...rest] = path;
   if (word === undefined) return { entry: START, path: [] };
+  if (word === EXPERIMENT.word && rest.length === 2 && rest[1] === EXPLORE.word) return { entry: EXPLORE, path: rest };
   if (rest.length > 0 && word === RUN.word) return { entry: RUN, path };
   if (rest.length > 0 && word === EXPERIMENT.word) return { entry: EXPERIMENT, path };
   const found = PAGES.find((one) => one.word === word);

@@ -1,5 +1,4 @@
 /** A sweep as a grid of cells: the point of each cell, the mean over its runs, and its colour. */
-import { contrast } from "../../theme/colourMath";
 import { spellNumber } from "../../units";
 import { deviation, mean } from "./statistics";
 
@@ -58,29 +57,7 @@ export function heatOf(values: readonly RunValue[], x: string, y: string, isLog 
   return { columns, rows, cells, least, greatest, isLog: isLog && least > 0 };
 }
 
-// After cividis, which suits every kind of colour vision, and greyscale.
-const STOPS: readonly (readonly [number, number, number])[] = [
-  [0, 32, 77],
-  [49, 68, 107],
-  [102, 105, 112],
-  [149, 144, 119],
-  [203, 186, 105],
-  [255, 234, 70],
-];
-
-export function colourAt(share: number): { ground: string; text: string } {
-  const at = Math.max(0, Math.min(1, share)) * (STOPS.length - 1);
-  const low = Math.min(STOPS.length - 2, Math.floor(at));
-  const [from, to] = [STOPS[low] ?? [0, 0, 0], STOPS[low + 1] ?? [0, 0, 0]];
-  const mixed = from.map((one, place) => Math.round(one + ((to[place] ?? 0) - one) * (at - low)));
-  return { ground: `rgb(${mixed.join(" ")})`, text: legible(mixed) };
-}
-
-/** White or black, whichever has more contrast with the colour. */
-function legible(colour: readonly number[]): string {
-  const ground = `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
-  return contrast(ground, "#ffffff") >= contrast(ground, "#000000") ? "#ffffff" : "#000000";
-}
+export { cellColour as colourAt } from "../../theme/ramp";
 
 /** The place of a value between the least and the greatest, 0 to 1. */
 export function shareOf({ least, greatest, isLog }: Heat, value: number): number {

@@ -110,6 +110,11 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
             {swept > 0 ? "Heat map" : "Compare runs"}
           </LinkButton>
         )}
+        {ended && rows.length > 1 && (
+          <LinkButton href={linkTo(["experiments", experiment.id, "explore"], swept > 0 ? "" : "show=bands")}>
+            Explore
+          </LinkButton>
+        )}
         {mayRun && <ChangeAndLaunch experiment={experiment.id} />}
         {mayRun && !isOver(experiment.status) && (
           <LinkButton href={linkTo(["lab", "notifications"], `of=${experiment.id}`)}>Notify me</LinkButton>

@@ -8,10 +8,11 @@ import type { ServerEvent } from "../../api/sse";
 import { hasTrace, isOver, type Outline, type Run } from "../../data/runDocument";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
+import { lazily, once } from "../loading";
 import { Clocks } from "./Clocks";
 import { isDamage } from "./damage";
+import { ExplorePanel } from "./ExplorePanel";
 import type { Feed } from "./feed";
-import { MomentList } from "./MomentList";
 import { RunCharts } from "./RunCharts";
 import styles from "./RunPage.module.css";
 import { useSource } from "./useSource";
@@ -23,6 +24,12 @@ interface Props {
   /** Called when a file that the charts need is damaged; without it the charts show the error. */
   onDamage?: (() => void) | undefined;
 }
+
+// Below the charts, which come first.
+const MomentList = lazily(
+  once(() => import("./MomentList")),
+  "27rem",
+);
 
 const TEXTS: Record<Feed["state"], string> = {
   queued: "queued",
@@ -64,7 +71,12 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
       ) : (
         <RunCharts run={run.id} outline={outline} source={source} span={span} />
       )}
-      {over && !isRefused && source !== null && <MomentList run={run.id} outline={outline} span={span} />}
+      {over && !isRefused && source !== null && (
+        <>
+          <ExplorePanel run={run.id} outline={outline} source={source} span={span} />
+          <MomentList run={run.id} outline={outline} span={span} />
+        </>
+      )}
     </section>
   );
 }

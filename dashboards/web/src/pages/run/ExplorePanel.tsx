@@ -1,0 +1,38 @@
+/** Below the charts of a run: a choice of looks into it. The code of a look is loaded when one is chosen. */
+import type { Source } from "../../charts/source";
+import type { Span } from "../../charts/span";
+import type { Outline } from "../../data/runDocument";
+import { oneOf, useViewState } from "../../navigation/viewState";
+import { Panel } from "../../parts/Panel";
+import { Segments } from "../../parts/Segments";
+import { lazily, once } from "../loading";
+import { LOOKS, type Look } from "./explore/looks";
+import styles from "./RunCharts.module.css";
+
+const VIEW = {
+  look: oneOf<Look>(
+    LOOKS.map(([word]) => word),
+    "",
+  ),
+};
+const Explore = lazily(
+  once(() => import("./explore/Explore")),
+  "24rem",
+);
+
+export function ExplorePanel(props: { run: string; outline: Outline; source: Source; span: Span }) {
+  const [view, setView] = useViewState(VIEW);
+  return (
+    <Panel
+      title="Explore"
+      bare
+      actions={
+        <div className={styles.strip}>
+          <Segments label="Look" choices={LOOKS} value={view.look} onChange={(look) => setView({ look })} />
+        </div>
+      }
+    >
+      {view.look !== "" && <Explore look={view.look} {...props} />}
+    </Panel>
+  );
+}
