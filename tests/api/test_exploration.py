@@ -45,7 +45,7 @@ def test_importance_points_and_bands_are_those_of_the_runs(
 
 def test_a_part_of_a_run_is_explored_alone(service: Service, admin: httpx.Client) -> None:
     where = f"{ROOT}/runs/{service.run}"
-    part = {"flow": "app", "from": 2, "to": 4}
+    part: dict[str, Any] = {"flow": "app", "from": 2, "to": 4}
     pairs = admin.get(f"{where}/phase", params={**part, "x": "queue"}).json()
     assert 2 <= min(pairs["t_s"]) <= max(pairs["t_s"]) <= 4
     assert (pairs["x_unit"], pairs["link"]) == ("packets", "bottleneck")
@@ -81,10 +81,10 @@ def test_moments_are_paged_filtered_and_written_as_csv(service: Service, admin: 
     ("path", "what"),
     [
         ("runs/{run}/phase?flow=app&x=cwmd", "known: cwnd"),
-        ("runs/{run}/states?flow=nobody", "known: app"),
-        ("runs/{run}/sequence?flow=nobody", "known: app"),
+        ("runs/{run}/states?flow=unknown", "known: app"),
+        ("runs/{run}/sequence?flow=unknown", "known: app"),
         ("runs/{run}/occupancy?link=nowhere", "known: bottleneck"),
-        ("runs/{run}/moments?of=nobody", "known: app"),
+        ("runs/{run}/moments?of=unknown", "known: app"),
         ("experiments/{experiment}/bands?measure=cwmd&flow=app", "known: cwnd"),
         ("experiments/{experiment}/bands?run=00000000000000000000", "has no such kept run"),
     ],

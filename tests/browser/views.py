@@ -57,6 +57,8 @@ FULL = {
     "run": "runs/{run}",
     "experiment": "experiments/{duel}",
     "sweep": "experiments/{pairs}",
+    "explore": "experiments/{pairs}/explore",
+    "explore-run": "runs/{run}?look=states",
     "compare": "compare?runs={run},{other}",
     "compare-sides": "compare?show=multiples&runs={run},{other}",
     "compare-distributions": "compare?show=spread&runs={run},{other}",

@@ -199,12 +199,7 @@ function Small({
   const means = (band?.mean ?? []).flatMap((value) => value ?? []);
   const text = means.length > 0 ? `from ${say(Math.min(...means))} to ${say(Math.max(...means))}` : "no values";
   return (
-    <a
-      ref={place}
-      href={linkOf(point)}
-      aria-label={`${name}: ${band ? text : "loading"}`}
-      style={{ minHeight: HEIGHT }}
-    >
+    <a ref={place} href={linkOf(point)} style={{ minHeight: HEIGHT }}>
       <svg
         width={width}
         height={HEIGHT}

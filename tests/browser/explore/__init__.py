@@ -1,0 +1,1 @@
+"""A sweep and a run explored, on the page."""
