@@ -17,6 +17,18 @@ from longhaul.api.schemas.pictures import Values
 
 router = APIRouter(route_class=Reading, prefix="/experiments", tags=["experiments"])
 
+MeasureQuery = Annotated[
+    str, Query(max_length=64, description="The key of the measure in a run's document.", examples=["goodput_bps"])
+]
+MeasuredFlow = Annotated[
+    str,
+    Query(
+        max_length=128,
+        description="The name of a flow; without it, the measure is of the path or the run.",
+        examples=["app"],
+    ),
+]
+
 
 @router.get("/{id}/values", summary="Read a measure of all runs", operation_id="read_values", response_model=Values)
 @takes_long
@@ -25,18 +37,8 @@ def values(
     lab: TheLab,
     caller: Reader,
     response: Response,
-    measure: Annotated[
-        str,
-        Query(max_length=64, description="The key of the measure in a run's document.", examples=["goodput_bps"]),
-    ] = "goodput_bps",
-    flow: Annotated[
-        str,
-        Query(
-            max_length=128,
-            description="The name of a flow; without it, the measure is of the path or the run.",
-            examples=["app"],
-        ),
-    ] = "",
+    measure: MeasureQuery = "goodput_bps",
+    flow: MeasuredFlow = "",
     if_none_match: KnownTag = None,
 ) -> Response:
     """The measure of each run with its point and seed, null if it has none, and a list of all measures."""

@@ -136,7 +136,11 @@ FILES = {"send_kernel_archive": packed(), "send_module_archive": packed_source()
 
 
 # Further query parameters of an example: a series of a flow needs the flow, one of a link another measure.
-MORE_PARAMETERS = {"read_series": {"flow": "app"}, "read_series link": {"measure": "queue"}}
+MORE_PARAMETERS = {
+    "read_series": {"flow": "app"},
+    "read_series link": {"measure": "queue"},
+    "read_bands flow": {"measure": "cwnd"},
+}
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from longhaul.api.lab import Lab
 from longhaul.api.routes.experiments import ExperimentId, result_tag
 from longhaul.api.routes.exploration.of_run import NAME, LinkQuery
 from longhaul.api.routes.series import BeginQuery, EndQuery
+from longhaul.api.routes.values import MeasuredFlow, MeasureQuery
 from longhaul.api.schemas.exploration import Band, Importance, PointValues
 from longhaul.orchestrator.analysis.exploration.importance import METHOD, importance
 from longhaul.orchestrator.analysis.exploration.kept import kept_band
@@ -32,17 +33,6 @@ _MOST_MEASURES = 8
 # Repeats of one band that are read.
 _MOST_REPEATS = 50
 _MOST_POINTS = 2000
-MeasureQuery = Annotated[
-    str, Query(max_length=64, description="The key of the measure in a run's document.", examples=["goodput_bps"])
-]
-FlowName = Annotated[
-    str,
-    Query(
-        max_length=128,
-        description="The name of a flow; without it, the measure is of the path or the run.",
-        examples=["app"],
-    ),
-]
 
 
 @router.get(
@@ -58,7 +48,7 @@ def read_importance(
     caller: Reader,
     response: Response,
     measure: MeasureQuery = "goodput_bps",
-    flow: FlowName = "",
+    flow: MeasuredFlow = "",
     if_none_match: KnownTag = None,
 ) -> Response:
     """The share of the variance of a measure that each swept field explains by itself, that of interactions, and that of noise between repeats."""
