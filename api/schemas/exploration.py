@@ -203,3 +203,4 @@ class SequenceDiagram(Wire):
     trace: TraceSequence | None
     packets: CapturedSequence | None
     captured: bool = Field(description="Whether the run has captured packets.")
+    sender: str = Field(description="The host that sends the flow, where its packets are captured best.")

@@ -24,7 +24,7 @@ _PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": Tru
 PLACES: dict[str, dict[str, Any]] = {"desk": {"viewport": DESK}, "phone": _PHONE}
 SHOWN_EMPTY = ("start-empty",)
 SHOWN = (
-    *("start", "launch", "runs", "run", "sweep", "compare", "compare-differences", "compare-map"),
+    *("start", "launch", "runs", "run", "sweep", "explore", "compare", "compare-differences", "compare-map"),
     *("papers", "figure", "queue", "hosts", "modules", "service"),
 )
 # Slow enough to be running while it is watched.

@@ -27,6 +27,8 @@ from longhaul.orchestrator.analysis.exploration.kept import (
     kept_states,
 )
 from longhaul.orchestrator.analysis.exploration.phase import AXES
+from longhaul.orchestrator.analysis.exploration.sequence import sending
+from longhaul.orchestrator.analysis.kept_series import run_of
 from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
@@ -163,7 +165,14 @@ async def sequence(
             of_trace = _plain(asdict(kept_sequence(lab.store, key, flow, **asked)))
             of_trace["retransmitted"] = [int(count) for count in of_trace["retransmitted"]]
             del of_trace["flow"]
-        return {"run": key, "flow": flow, "trace": of_trace, "packets": of_packets, "captured": bool(stamp)}
+        return {
+            "run": key,
+            "flow": flow,
+            "trace": of_trace,
+            "packets": of_packets,
+            "captured": bool(stamp),
+            "sender": sending(run_of(lab.store, key), flow).from_node,
+        }
 
     question = ("sequence", key, part, flow, stamp, packets, *asked.values())
     return await _answered(question, make, if_none_match, response)

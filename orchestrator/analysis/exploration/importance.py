@@ -13,7 +13,8 @@ always change together have one effect, which is named after both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.system.units import parse_duration, parse_rate, parse_size
 
 METHOD = (
     "Share of the variance of the measure over all runs. Main effect of a field: the variance of the means of its values (functional ANOVA), "
@@ -98,7 +100,7 @@ def _factors(cells: Sequence[Mapping[str, str]], fields: Sequence[str]) -> list[
     found: dict[bytes, _Factor] = {}
     for name in fields:
         texts = [cell.get(name, "") for cell in cells]
-        values = tuple(dict.fromkeys(texts))
+        values = _ordered(dict.fromkeys(texts))
         if len(values) < 2:
             continue
         at = np.array([values.index(text) for text in texts], dtype=np.int64)
@@ -109,6 +111,15 @@ def _factors(cells: Sequence[Mapping[str, str]], fields: Sequence[str]) -> list[
             both = tuple(f"{a}, {b}" for a, b in zip(same.values, values, strict=True))
             found[at.tobytes()] = _Factor((*same.fields, name), both, at)
     return list(found.values())
+
+
+def _ordered(texts: Iterable[str]) -> tuple[str, ...]:
+    """Values in the order of their numbers, if all are quantities of one kind; else as they came."""
+    values = tuple(texts)
+    for parse in (float, parse_duration, parse_rate, parse_size):
+        with contextlib.suppress(ValueError):
+            return tuple(sorted(values, key=parse))
+    return values
 
 
 def _decomposed(factors: Sequence[_Factor], groups: Sequence[Sequence[float]], missing: int) -> Importance:

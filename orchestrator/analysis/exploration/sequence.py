@@ -4,7 +4,7 @@
     packet_sequence(packets, run, "app") -> PacketSequence    a capture: every segment, acknowledgements, SACK blocks
 
 The trace counts retransmissions and does not know their bytes: they are marked at the time of the ACK that found the count higher. A capture has the bytes of
-each segment; of more than `points`, all retransmissions and SACK blocks stay as far as they fit, and of the others evenly spaced ones.
+each segment, and those whose first byte it has seen before were sent again; of more than `points`, all retransmissions and SACK blocks stay as far as they fit, and of the others evenly spaced ones.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ def packet_sequence(
     first = int(data["seq"][0])
     begins = _unwrapped(data["seq"], first)
     ends = begins + data["length"]
-    reached = np.maximum.accumulate(np.append(0, ends[:-1]))
-    again = begins < reached
+    # A capture at a queue has what it drops before what still waits, so their order does not say what was sent again.
+    again = np.ones(len(begins), dtype=bool)
+    again[np.unique(begins, return_index=True)[1]] = False
     t_s = data["t_ns"] / 1e9
     inside = np.flatnonzero((t_s >= span.begin_s) & (t_s <= span.end_s))
     resent = inside[again[inside]]

@@ -81,3 +81,9 @@ def test_of_equal_values_and_of_none_there_are_no_shares() -> None:
     assert "the measure is the same in all runs" in even.notes
     assert importance(GRID, [None] * 12).fields == ()
     assert importance([{}, {}], [1.0, 2.0]).noise == pytest.approx(1)
+
+
+def test_values_are_in_the_order_of_their_quantities_and_words_as_they_came() -> None:
+    points = [{"rtt": rtt, "cc": cc} for rtt, cc in product(("1 s", "20 ms", "300 ms"), ("reno", "cubic"))]
+    found = {one.fields[0]: [level.value for level in one.levels] for one in importance(points, range(6)).fields}
+    assert found == {"rtt": ["20 ms", "300 ms", "1 s"], "cc": ["reno", "cubic"]}

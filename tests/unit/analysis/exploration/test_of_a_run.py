@@ -161,6 +161,16 @@ def test_a_sequence_of_packets_has_segments_retransmissions_and_sack_blocks(tmp_
         packet_sequence(read_segments(tmp_path / "c"), plain_run(flows=[*_flows(3)]), "f2")
 
 
+def test_what_a_queue_drops_is_captured_early_and_is_not_sent_again(tmp_path: Path) -> None:
+    run = plain_run()
+    port = run.flows[0].port
+    order = (0, 2000, 1000, 2000)
+    _pcapng(tmp_path / "c", [(0, at * SECOND, _tcp((9, port), begin, 1000, 7)) for at, begin in enumerate(order)])
+    found = packet_sequence(read_segments(tmp_path / "c"), run, "a")
+    assert found.segment_from.tolist() == list(order)
+    assert found.again.tolist() == [False, False, False, True]
+
+
 def _flows(count: int) -> list[dict[str, str]]:
     return [{"name": f"f{at}", "cc": "reno"} for at in range(count)]
 

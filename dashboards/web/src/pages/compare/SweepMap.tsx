@@ -73,6 +73,7 @@ export function SweepMap({ experiment }: { experiment: string }) {
             notes={about.data.notes}
             file={`${about.data.name}-${now.measure}`}
           />
+          <LinkButton href={linkTo(["experiments", experiment, "explore"])}>Explore</LinkButton>
           <LinkButton href={linkTo(["experiments", experiment])}>Experiment</LinkButton>
         </>
       }

@@ -115,7 +115,7 @@ export function Parallel({ sweep, of, file, onOf }: Props) {
         keys={[
           {
             sample: <path d="M0 9L20 3" stroke={strokeColour(1, theme)} strokeWidth="2" />,
-            text: `a line for each point; colour: ${colour.name}, from ${colour.text(colour.scale.window[0])} (dark) to ${colour.text(colour.scale.window[1])}`,
+            text: `a line for each point; colour: ${colour.name}, from ${colour.text(colour.scale.window[0])} (blue) to ${colour.text(colour.scale.window[1])} (yellow)`,
           },
         ]}
       >

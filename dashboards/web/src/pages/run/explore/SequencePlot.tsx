@@ -28,6 +28,8 @@ interface Props {
 }
 
 const HEIGHT = 320;
+/** The least height of a segment sent again: there are few, and they matter. */
+const AGAIN_PX = 5;
 
 export function SequencePlot({ run, flow, span, captures }: Props) {
   const shown = useShown(span);
@@ -70,7 +72,7 @@ export function SequencePlot({ run, flow, span, captures }: Props) {
               Segments and SACK blocks need packets.{" "}
               <Button
                 busy={capture.isPending}
-                onClick={() => capture.mutate({ at: ["bottleneck"], snap: null, flows: [flow] } as Schemas["Capture"])}
+                onClick={() => capture.mutate({ at: [data.sender], snap: null, flows: [flow] } as Schemas["Capture"])}
               >
                 Capture {flow}
               </Button>{" "}
@@ -138,7 +140,8 @@ const Segments = memo(function Segments({ packets, box, x, y }: { packets: Packe
   const [fresh, again]: [string[], string[]] = [[], []];
   packets.segment_t_s.forEach((t, at) => {
     const [low, high] = [atY(box, y, packets.segment_from[at] ?? 0), atY(box, y, packets.segment_to[at] ?? 0)];
-    const line = `M${clipX(box, x, t).toFixed(1)} ${low.toFixed(1)}V${Math.min(high, low - 1).toFixed(1)}`;
+    const least = packets.again[at] ? AGAIN_PX : 1;
+    const line = `M${clipX(box, x, t).toFixed(1)} ${low.toFixed(1)}V${Math.min(high, low - least).toFixed(1)}`;
     (packets.again[at] ? again : fresh).push(line);
   });
   const sacks = packets.sack_t_s.map((t, at) => {
