@@ -45,7 +45,7 @@ KINDS: dict[str, str] = {
     "reduction": "TCP reduces its window because of a mark (CWR)",
     "recovery": "TCP sends lost packets again",
     "timeout": "TCP has waited too long for an acknowledgement",
-    "open": "TCP has repaired its losses",
+    "open": "TCP has repaired its losses, or reduced its window, and is open again",
 }
 _EVENTS = {
     EVENT_CONNECTED: ("start", "begins"),
@@ -58,7 +58,7 @@ _STATES = {
     3: ("recovery", "recovers from losses"),
     4: ("timeout", "is in loss"),
 }
-_OPEN = ("open", "has repaired its losses")
+_OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,24 +212,45 @@ def _ends(source: ColumnSource, flow: Flow, span: SpanNs, wanted: set[str]) -> _
 
 def _states(source: ColumnSource, flow: Flow, span: SpanNs, wanted: set[str]) -> _Some:
     """Where the state of TCP, as an ACK found it, became another one."""
-    acks = source("ack", ["state", "cwnd", "inflight"], flow.id, EVER)
+    acks = source("ack", ["state", "cwnd", "inflight", "retrans"], flow.id, EVER)
     # In disorder, TCP waits whether packets are lost or late.
     settled = np.where(acks["state"] < min(_STATES), 0, acks["state"]).astype(np.int64)
     changed = np.flatnonzero(np.diff(settled, prepend=0))
-    kinds = np.array([_STATES.get(state, _OPEN)[0] in wanted for state in settled[changed].tolist()], dtype=bool)
-    times = acks["t_ns"][changed].astype(np.int64)
-    kept = changed[kinds & (times >= span[0]) & (times <= span[1])] if len(changed) else changed
-    # Not all ACKs stay in memory.
-    times, states, cwnd, inflight = (
-        column[kept] for column in (acks["t_ns"].astype(np.int64), settled, acks["cwnd"], acks["inflight"])
+    # Where the latest episode began: the first ACK in another state than open.
+    began = changed[
+        np.maximum.accumulate(np.where(np.append(0, settled[changed[:-1]]) == 0, np.arange(len(changed)), 0))
+    ]
+    kinds = np.array([_kind(state) in wanted for state in settled[changed].tolist()], dtype=bool)
+    times = acks["t_ns"].astype(np.int64)
+    here = (
+        kinds & (times[changed] >= span[0]) & (times[changed] <= span[1]) if len(changed) else np.zeros(0, dtype=bool)
     )
+    kept, began = changed[here], began[here]
+    # Not all ACKs stay in memory. A connection's count of retransmissions falls to 0 where another one begins.
+    again = acks["retrans"].astype(np.int64)
+    again = np.maximum(again[kept] - again[np.maximum(began - 1, 0)], 0)
+    lasted = times[kept] - times[began]
+    times, states, cwnd, inflight = (column[kept] for column in (times, settled, acks["cwnd"], acks["inflight"]))
 
     def describe(at: int) -> Moment:
-        kind, text = _STATES.get(int(states[at]), _OPEN)
+        kind = _kind(int(states[at]))
+        text = _STATES[int(states[at])][1] if kind != _OPEN else _ended(int(lasted[at]), int(again[at]))
         more = f"; window {cwnd[at]} packets, {inflight[at]} in flight"
         return Moment(int(times[at]) / 1e9, kind, flow.name, f"{flow.name} {text}{more}")
 
     return _Some(times, describe)
+
+
+def _kind(state: int) -> str:
+    return _STATES[state][0] if state in _STATES else _OPEN
+
+
+def _ended(lasted_ns: int, again: int) -> str:
+    """How an episode ended: its length, and how many packets it sent again."""
+    length = f"{lasted_ns / 1e6:.3f} ms"
+    if not again:
+        return f"is open again after {length}"
+    return f"has repaired its losses after {length}, {again} packet{'' if again == 1 else 's'} sent again"
 
 
 def _marks(source: ColumnSource, link: Link, span: SpanNs) -> _Some:

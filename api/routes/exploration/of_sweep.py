@@ -162,17 +162,16 @@ def read_bands(
 def _repeats(lab: Lab, experiment: str, run: str | None) -> tuple[dict[str, str], list[str]]:
     """The point of a run, and its kept runs in the order of the experiment; NotFound."""
     rows, _ = lab.store.catalog.values_of(experiment, "", "")
-    kept = [row for row in rows if lab.store.is_kept(row.run)]
-    if run is not None and run not in {row.run for row in kept}:
+    wanted = next((row for row in rows if (run is None or row.run == run) and lab.store.is_kept(row.run)), None)
+    if wanted is None and run is not None:
         hint = "its runs are those of GET /experiments/{id}/values"
         raise NotFound("reading the band of run", run, f"experiment {experiment} has no such kept run", hint)
-    if not kept:
+    if wanted is None:
         raise NotFound(
             "reading the band of experiment", experiment, "no run is kept", "try again when one has finished"
         )
-    text = next(row.point for row in kept if run is None or row.run == run)
-    point: dict[str, str] = from_json(text)
-    return point, [row.run for row in kept if from_json(row.point) == point]
+    point: dict[str, str] = from_json(wanted.point)
+    return point, [row.run for row in rows if from_json(row.point) == point and lab.store.is_kept(row.run)]
 
 
 def _listed(measures: list[Measure]) -> list[dict[str, str | None]]:

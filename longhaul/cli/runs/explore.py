@@ -65,20 +65,20 @@ class ExploreOptions:
 def explore(options: ExploreOptions) -> None:
     """Show how much of a measure each swept field explains, over the kept runs of a sweep; or the band of repeats over time."""
     from longhaul.laboratory.kept_sweeps import kept_sweep
-    from longhaul.orchestrator.system.errors import PlanError
+    from longhaul.orchestrator.system.errors import SpecError
 
+    if options.band is None and (options.flow or options.link):
+        name = "--flow" if options.flow else "--link"
+        raise SpecError(name, ["it chooses the series of --band; a measure names its flow: --measure 'goodput(app)'"])
+    if options.band is not None and options.measure is not None:
+        raise SpecError("--measure", ["it is another question than --band; give one of them"])
     result = kept_sweep(options.sweep)
     if options.at is not None:
         result = result.at(options.at)
     if options.band is None:
-        if options.flow or options.link:
-            what = "they choose the series of --band; a measure names its flow, as in --measure 'goodput(app)'"
-            raise PlanError("exploring", options.sweep, f"--flow and --link are without --band: {what}")
         _show_importance(result, options.measure or "utilisation", as_json=options.as_json)
-        return
-    if options.measure is not None:
-        raise PlanError("exploring", options.sweep, "--measure and --band are two questions; give one of them")
-    _show_bands(result, options)
+    else:
+        _show_bands(result, options)
 
 
 def _show_importance(result: Result, measure: str, *, as_json: bool) -> None:

@@ -40,6 +40,8 @@ def test_a_shared_run_is_read_without_an_account(
         expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
         for name in ("Share", "Rerun", "Pin", "Capture"):
             expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        page.get_by_text("States", exact=True).click()
+        expect(page.get_by_role("figure", name=re.compile("^States of app"))).to_be_visible()
         expect(page.get_by_role("alert")).to_have_count(0)
         report = page.get_by_role("link", name="Report", exact=True).get_attribute("href")
         assert page.request.get(f"{kept.url}{report}").ok
@@ -60,6 +62,11 @@ def test_a_shared_experiment_and_a_comparison_are_read_whole(browser: Browser, v
         expect(guest.page.get_by_role("table", name="Runs")).to_be_visible()
         expect(guest.page.get_by_role("table", name="Summary")).to_be_visible()
         expect(guest.page.get_by_role("alert")).to_have_count(0)
+        guest.page.get_by_role("link", name="Explore").click()
+        expect(guest.page.get_by_role("figure", name="Congestion window over repeats")).to_contain_text(
+            "mean of 2 runs"
+        )
+        guest.page.go_back()
         guest.page.get_by_role("link", name="Open the run").click()
         expect(guest.page.get_by_role("table", name="Flows")).to_be_visible()
         expect(guest.page.get_by_role("alert")).to_have_count(0)

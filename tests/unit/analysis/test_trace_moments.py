@@ -112,3 +112,20 @@ def test_a_page_is_after_others_or_around_a_time() -> None:
         "0.000000000,drop,bottleneck,a packet is dropped; 0 packets wait (bottleneck)",
     ]
     assert len(found.page(most=None).moments) == 100
+
+
+def test_the_end_of_an_episode_says_how_long_it_took_and_what_was_sent_again() -> None:
+    run = plain_run(flows=FLOWS)
+    rows = [(0, 0, 0), (1000, 3, 2), (1040, 4, 5), (1100, 0, 7), (2000, 2, 7), (2040, 0, 7), (3000, 3, 8), (3050, 0, 8)]
+    acks = [
+        {"t_ns": at * 1_000_000, "id": 0, "state": state, "retrans": again, "cwnd": 9, "inflight": 8}
+        for at, state, again in rows
+    ]
+    texts = [one.text for one in trace_moments(run, trace_of(ack=acks).columns, kinds=["open"]).moments]
+    assert texts == [
+        "a has repaired its losses after 100.000 ms, 7 packets sent again; window 9 packets, 8 in flight",
+        "a is open again after 40.000 ms; window 9 packets, 8 in flight",
+        "a has repaired its losses after 50.000 ms, 1 packet sent again; window 9 packets, 8 in flight",
+    ]
+    part = trace_moments(run, trace_of(ack=acks).columns, kinds=["open"], begin_s=2.5)
+    assert [one.text for one in part.moments] == texts[2:]

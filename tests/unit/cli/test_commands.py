@@ -58,6 +58,8 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
         (["report", "abc"], 2, "no kept run"),
         (["show", "abc", "--csv"], 2, "no kept run"),
         (["explore", "abc"], 2, "no submitted experiment"),
+        (["explore", "abc", "--flow", "app"], 2, "--flow: it chooses the series of --band"),
+        (["explore", "abc", "--band", "cwnd", "--measure", "jain"], 2, "--measure: it is another question"),
         (["kernel", "build", "9.9"], 2, "known: 6.12, 6.1"),
         (["list", "stars"], 2, "stars"),
         (["fly"], 2, "fly"),

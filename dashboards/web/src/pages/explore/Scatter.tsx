@@ -61,7 +61,7 @@ export function Scatter({ sweep, of, file, onOf }: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: made of the points and the words
   const [x, y] = useMemo(() => [axisOf(xWord), axisOf(yWord)] as const, [sweep, xWord, yWord]);
   const colours = useMemo(() => coloursOf(points, by, theme), [points, by, theme]);
-  const placed = points.map((point) => [x.at(point), y.at(point)] as const);
+  const placed = useMemo(() => points.map((point) => [x.at(point), y.at(point)] as const), [points, x, y]);
   const front = useMemo(() => {
     if (!view.front) return null;
     const ids = placed.flatMap(([a, b], at) => (a === null || b === null ? [] : [at]));
