@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,23 +169,21 @@ def _epochs(acks: Columns, beta: int, fast: int) -> Iterator[tuple[float, float]
     t_s = acks["t_ns"] / 1e9
     reducing = state >= STATE_RECOVERING
     growing = ~reducing & (window >= threshold) & (threshold < NO_SSTHRESH)
-    entries = np.flatnonzero(reducing[1:] & ~reducing[:-1])
+    # The first ACK after each reduction: TCP has left open, or has left a recovery and begun the next one with one ACK.
+    again = reducing[:-1] & (threshold[1:] != threshold[:-1])
+    reductions = (np.flatnonzero(reducing[1:] & (~reducing[:-1] | again)) + 1).tolist()
     # The window that was the last maximum; None if a reduction could not be explained.
     last: float | None = 0.0
-    begin = 0
-    for entry in [*entries.tolist(), len(state) - 1]:
-        first = begin + int(np.argmax(growing[begin : entry + 1])) if growing[begin : entry + 1].any() else None
-        if first is not None:
-            yield float(t_s[first]), np.nan if last is None else max(last, float(window[first]))
-        if entry == len(state) - 1:
-            return
-        yield float(t_s[entry]), np.nan
-        begin = entry + 1
-        end = begin + int(np.argmin(reducing[begin:])) if not reducing[begin:].all() else len(state)
+    for begin, end in pairwise([0, *reductions, len(state)]):
+        if begin:
+            yield float(t_s[begin - 1]), np.nan
+            last = _last_maximum(int(window[begin - 1]), int(threshold[begin]), last, beta, fast)
         # A timeout resets CUBIC, also one during a recovery.
-        lost = (state[begin:end] == _LOSS).any()
-        last = 0.0 if lost else _last_maximum(int(window[entry]), int(threshold[begin]), last, beta, fast)
-        begin = end
+        if (state[begin:end] == _LOSS).any():
+            last = 0.0
+        if growing[begin:end].any():
+            first = begin + int(np.argmax(growing[begin:end]))
+            yield float(t_s[first]), np.nan if last is None else max(last, float(window[first]))
 
 
 def _last_maximum(window: int, threshold: int, last: float | None, beta: int, fast: int) -> float | None:

@@ -74,6 +74,15 @@ def test_cubics_origin_is_the_window_at_the_reduction_and_less_if_it_fell_twice(
     ]
 
 
+def test_a_recovery_that_follows_another_at_once_is_a_reduction_too() -> None:
+    # As a copy of tcp_cubic.c that reports its last_max_cwnd had it: 74, then 43, then 29.
+    first, second, third = (2, 3, 73, 51), (4, 3, 51, 35), (6, 3, 35, 24)
+    found = _origin(
+        (0, 0, 73, 54), (1, 0, 74, 54), first, (3, 3, 51, 51), second, (5, 3, 35, 35), third, (7, 0, 24, 24)
+    )
+    assert [value for _, value in found if not np.isnan(value)] == [73, 29]
+
+
 def test_a_timeout_makes_cubic_forget_and_a_reduction_that_explains_nothing_is_left_out() -> None:
     after_loss = _origin((1, 0, 100, NONE), (2, 4, 1, 70), (3, 0, 40, 70), (4, 0, 71, 70))
     assert [value for _, value in after_loss][-1] == 71
