@@ -13,7 +13,11 @@ from tests.support.service import ROOT, Service
 @pytest.fixture(scope="module")
 def sweep(service: Service) -> dict[str, Any]:
     """Two round-trip times, two seeds."""
-    asked: dict[str, Any] = {"shipped": "quick", "set": ["duration=3 s", "sweep={path.rtt: [20 ms, 60 ms]}"], "repeats": 2}
+    asked: dict[str, Any] = {
+        "shipped": "quick",
+        "set": ["duration=3 s", "sweep={path.rtt: [20 ms, 60 ms]}"],
+        "repeats": 2,
+    }
     return service.wait(service.submit(asked)["id"])
 
 

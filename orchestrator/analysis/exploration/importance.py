@@ -16,13 +16,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.series import Floats
-from longhaul.orchestrator.system.units import parse_duration, parse_rate, parse_size
+from longhaul.orchestrator.system.units import (
+    parse_duration,
+    parse_multiple,
+    parse_packets,
+    parse_rate,
+    parse_share,
+    parse_size,
+)
 
 METHOD = (
     "Share of the variance of the measure over all runs. Main effect of a field: the variance of the means of its values (functional ANOVA), "
@@ -116,10 +124,17 @@ def _factors(cells: Sequence[Mapping[str, str]], fields: Sequence[str]) -> list[
 def _ordered(texts: Iterable[str]) -> tuple[str, ...]:
     """Values in the order of their numbers, if all are quantities of one kind; else as they came."""
     values = tuple(texts)
-    for parse in (float, parse_duration, parse_rate, parse_size):
+    for parse in (float, parse_duration, parse_rate, parse_size, parse_packets, parse_share, _multiples):
         with contextlib.suppress(ValueError):
             return tuple(sorted(values, key=parse))
     return values
+
+
+def _multiples(text: str) -> Fraction:
+    found = parse_multiple(text, "BDP")
+    if found is None:
+        raise ValueError(text)
+    return found
 
 
 def _decomposed(factors: Sequence[_Factor], groups: Sequence[Sequence[float]], missing: int) -> Importance:

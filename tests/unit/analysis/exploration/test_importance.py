@@ -87,3 +87,5 @@ def test_values_are_in_the_order_of_their_quantities_and_words_as_they_came() ->
     points = [{"rtt": rtt, "cc": cc} for rtt, cc in product(("1 s", "20 ms", "300 ms"), ("reno", "cubic"))]
     found = {one.fields[0]: [level.value for level in one.levels] for one in importance(points, range(6)).fields}
     assert found == {"rtt": ["20 ms", "300 ms", "1 s"], "cc": ["reno", "cubic"]}
+    buffers = importance([{"buffer": text} for text in ("10 BDP", "2 BDP", "0.5 BDP")], range(3)).fields[0]
+    assert [level.value for level in buffers.levels] == ["0.5 BDP", "2 BDP", "10 BDP"]
