@@ -22,6 +22,12 @@ def _saved(page: Page, figure: Locator, form: str) -> str:
     return Path(download.value.path()).read_text()
 
 
+def _middle_of(figure: Locator, name: str) -> tuple[float, float]:
+    box = figure.locator("svg text", has_text=re.compile(f"^(?:{name})?{name}$")).first.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def test_lines_are_left_out_by_a_range_and_opened_by_a_press(visitor: Visitor, explored: Explored) -> None:
     page = visitor.page
     visitor.logs_in("read", f"experiments/{explored.experiment}")
@@ -49,6 +55,12 @@ def test_lines_are_left_out_by_a_range_and_opened_by_a_press(visitor: Visitor, e
     before = names.all_inner_texts()
     axes.get_by_role("button", name=f"Move {before[0]} right").click()
     expect(names).to_have_text([before[1], before[0], *before[2:]])
+    # By the pointer: the name of the second axis goes to the first place.
+    page.mouse.move(*_middle_of(figure, before[0]))
+    page.mouse.down()
+    page.mouse.move(box["x"] + 70, box["y"] + 20, steps=4)
+    page.mouse.up()
+    expect(names).to_have_text(before)
     table = _saved(page, figure, "CSV").splitlines()
     assert len(table) == 3 and all("80 ms" in line for line in table[1:])
     assert breaches(page) == []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldScale, isLog, linear, logarithmic, quantityOf } from "./scale";
+import { fieldScale, inset, isLog, linear, logarithmic, quantityOf } from "./scale";
 
 describe("scale", () => {
   it("places values, linear and logarithmic, and finds them again", () => {
@@ -7,6 +7,8 @@ describe("scale", () => {
     expect(logarithmic([1, 100]).share(10)).toBeCloseTo(0.5);
     expect(logarithmic([1, 100]).value(0.5)).toBeCloseTo(10);
     expect(logarithmic([1, 1000]).ticks).toEqual([1, 10, 100, 1000]);
+    const inner = inset(linear([0, 10]), 0.1);
+    expect([inner.share(0), inner.share(10), inner.value(0.5)]).toEqual([0.1, 0.9, 5]);
     // One value alone is in the middle.
     expect(linear([7, 7]).share(7)).toBe(0.5);
   });

@@ -39,6 +39,15 @@ export function logarithmic(window: Window, values: readonly number[] = []): Sca
   };
 }
 
+/** A scale with room beyond both ends, so that marks there are whole. */
+export function inset<S extends Scale>(scale: S, room: number): S {
+  return {
+    ...scale,
+    share: (value: number) => room + scale.share(value) * (1 - 2 * room),
+    value: (share: number) => scale.value((share - room) / (1 - 2 * room)),
+  };
+}
+
 /** The range of values, with some room; from 0 if that is near. */
 export function roomy(values: readonly number[], fromZero = false): Window {
   const [least, greatest] = extent(values);

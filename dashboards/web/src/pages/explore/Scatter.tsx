@@ -4,6 +4,7 @@
 import { memo, useMemo, useState } from "react";
 import { Axes, type Axis, atX, atY, type Box, boxOf, round } from "../../drawings/Axes";
 import { Drawing, type KeyEntry, type Place } from "../../drawings/Drawing";
+import { inset } from "../../drawings/scale";
 import { go } from "../../navigation/route";
 import { flag, oneOf, text, useViewState } from "../../navigation/viewState";
 import { COLOURS } from "../../theme/palette";
@@ -37,6 +38,10 @@ const VIEW = {
 };
 const HEIGHT = 420;
 const NEAR_PX = 24;
+/** Beyond the first and the last value of a field, as a share of its axis. */
+const ROOM = 0.08;
+/** How far marks of different colours are apart that have the same value of a field. */
+const APART_PX = 7;
 
 interface Props {
   sweep: Sweep;
@@ -56,8 +61,11 @@ export function Scatter({ sweep, of, file, onOf }: Props) {
   const xWord = known.includes(view.x) ? view.x : (of[1] ?? fields[0] ?? first);
   const yWord = known.includes(view.y) ? view.y : first;
   const by = fields.includes(view.by) ? view.by : (fields.find((field) => field !== xWord) ?? fields[0] ?? "");
-  const axisOf = (word: string): PointAxis =>
-    fields.includes(word) ? fieldAxis(points, word) : measureAxis(sweep, word);
+  const axisOf = (word: string): PointAxis => {
+    if (!fields.includes(word)) return measureAxis(sweep, word);
+    const axis = fieldAxis(points, word);
+    return { ...axis, scale: inset(axis.scale, ROOM) };
+  };
   // biome-ignore lint/correctness/useExhaustiveDependencies: made of the points and the words
   const [x, y] = useMemo(() => [axisOf(xWord), axisOf(yWord)] as const, [sweep, xWord, yWord]);
   const colours = useMemo(() => coloursOf(points, by, theme), [points, by, theme]);
@@ -172,7 +180,8 @@ function coloursOf(points: readonly SweepPoint[], field: string, theme: "light" 
     const place = order.indexOf(point[field] ?? "");
     const colour =
       values.size <= COLOURS ? `var(--flow-${place})` : strokeColour(place / Math.max(1, values.size - 1), theme);
-    return { colour, shape: values.size <= COLOURS ? place % SHAPES.length : 0 };
+    const shape = values.size <= COLOURS ? place % SHAPES.length : 0;
+    return { colour, shape, aside: values.size <= COLOURS ? place - (values.size - 1) / 2 : 0 };
   });
 }
 
@@ -182,7 +191,11 @@ const placeOf = (axis: PointAxis, value: string, field: string): number =>
 interface Look {
   colour: string;
   shape: number;
+  /** Its place among the colours, around 0. */
+  aside: number;
 }
+
+const PLAIN: Look = { colour: "var(--text)", shape: 0, aside: 0 };
 
 /** Marks around a place, so that values differ not by colour alone. */
 const SHAPES: readonly string[] = [
@@ -212,9 +225,10 @@ const Marks = memo(function Marks({
   return points.map((point, at) => {
     const [a, b] = placed[at] ?? [null, null];
     if (a === null || b === null) return null;
-    const [left, top] = [round(atX(box, x.scale, a)), round(atY(box, y.scale, b))];
+    const { colour, shape, aside } = colours[at] ?? PLAIN;
+    const left = round(atX(box, x.scale, a) + (x.isField ? aside * APART_PX : 0));
+    const top = round(atY(box, y.scale, b) + (y.isField && !x.isField ? aside * APART_PX : 0));
     const [across, up] = [x.interval(point), y.interval(point)];
-    const { colour, shape } = colours[at] ?? { colour: "var(--text)", shape: 0 };
     const within = (value: number, from: number, length: number): number =>
       round(Math.max(from, Math.min(from + length, value)));
     const wide = (value: number): number => within(atX(box, x.scale, value), box.left, box.width);
