@@ -45,6 +45,7 @@ def test_moments_follow_the_pointer_of_the_charts_and_move_it(
     # A row moves the pointer of the charts.
     page.keyboard.press("Escape")
     moments.get_by_role("list").evaluate("list => list.scrollTo(0, 0)")
+    expect(moments.get_by_role("list")).to_contain_text("cubic begins")
     rows.get_by_role("button").first.focus()
     queue = page.get_by_role("figure", name="Queue", exact=True)
     expect(queue.get_by_role("columnheader").nth(1)).to_have_text(re.compile(r"^0\.\d{3} s"))
