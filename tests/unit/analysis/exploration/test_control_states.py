@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from longhaul.orchestrator.analysis.exploration.control_states import MOST, Stretch, control_states
 from longhaul.orchestrator.system.errors import NotFound
-from tests.support.recordings import plain_run, recorded, trace_of
+from tests.support.folders import DATA
+from tests.support.recordings import plain_run, recorded, records, trace_of
 
 SECOND = 1_000_000_000
 NONE = 2**31 - 1
@@ -102,6 +105,22 @@ def test_the_reductions_of_a_recorded_cubic_are_all_explained() -> None:
     assert (~growing).sum() == reductions
     assert growing.sum() >= reductions - 1
     assert (np.diff(t_s) > 0).all()
+
+
+def test_the_origin_is_the_one_that_cubic_itself_had() -> None:
+    """Recorded: a copy of Linux 6.12's tcp_cubic.c whose get_info reports bic_origin_point, once it has begun an epoch, 15 s beside Reno on
+    20 Mbit/s, 40 ms and fq_codel. Some of its recoveries follow others at once."""
+    recorded_run = np.load(DATA / "states" / "cubic.npz")
+    fields = ("t_ns", "state", "cwnd", "ssthresh")
+    acks = records("ack", [{}] * len(recorded_run["t_ns"]))
+    for name in fields:
+        acks[name] = recorded_run[name]
+    found = control_states(plain_run(duration="15 s"), replace(trace_of(), acks=acks).columns, "a").origin
+    assert found is not None
+    known = recorded_run["origin"] > 0
+    at = np.searchsorted(found[0], recorded_run["report_t_ns"][known] / 1e9, side="right") - 1
+    assert np.count_nonzero(known) == 13
+    assert found[1][at].tolist() == recorded_run["origin"][known].tolist()
 
 
 def test_without_the_rules_of_cubic_or_every_ack_there_is_no_origin() -> None:
