@@ -34,8 +34,8 @@ const AGAIN_PX = 5;
 export function SequencePlot({ run, flow, span, captures }: Props) {
   const shown = useShown(span);
   const [ofPackets, setOfPackets] = useState(true);
-  const found = useSequence(run, flow, ofPackets, partOf(shown, span.whole));
   const capture = useCapture(run);
+  const found = useSequence(run, flow, ofPackets, partOf(shown, span.whole), capture.isSuccess);
   const mayRun = useMay("run");
   const data = found.data;
   const say = useCallback((time: number): string => (data === undefined ? "" : sayAt(data, time)), [data]);
@@ -67,7 +67,7 @@ export function SequencePlot({ run, flow, span, captures }: Props) {
       foot={
         <div className={styles.foot}>
           <p>{about(data)}</p>
-          {!data.captured && captures && mayRun && (
+          {!data.captured && captures && mayRun && !capture.isSuccess && (
             <p>
               Segments and SACK blocks need packets.{" "}
               <Button
@@ -79,8 +79,8 @@ export function SequencePlot({ run, flow, span, captures }: Props) {
               runs the run once more for them; it keeps its id and its trace.
             </p>
           )}
-          {capture.isSuccess && (
-            <p role="status">The run is queued for its packets. Choose the flow again when it has run.</p>
+          {capture.isSuccess && !data.captured && (
+            <p role="status">The run is queued for its packets; the diagram shows them when it has run.</p>
           )}
           {capture.error && <ErrorNote error={capture.error} />}
         </div>

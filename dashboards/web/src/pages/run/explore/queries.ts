@@ -17,6 +17,7 @@ export function partOf(shown: Window, whole: Window): Part {
 const KEPT = { staleTime: Number.POSITIVE_INFINITY, placeholderData: keepPreviousData } as const;
 const POINTS = 2000;
 const PAIRS = 4000;
+const POLL_MS = 1500;
 
 export function usePhase(run: string, flow: string, x: string, y: string, part: Part) {
   return useQuery({
@@ -49,7 +50,8 @@ export function useStates(run: string, flow: string, part: Part) {
   });
 }
 
-export function useSequence(run: string, flow: string, packets: boolean, part: Part) {
+/** `awaited`: the run is running again for its packets. */
+export function useSequence(run: string, flow: string, packets: boolean, part: Part, awaited: boolean) {
   return useQuery({
     queryKey: ["sequence", run, flow, packets, part],
     queryFn: () =>
@@ -61,5 +63,6 @@ export function useSequence(run: string, flow: string, packets: boolean, part: P
     // Packets may be captured meanwhile.
     ...KEPT,
     staleTime: 5000,
+    refetchInterval: (query) => (awaited && query.state.data?.captured === false ? POLL_MS : false),
   });
 }
