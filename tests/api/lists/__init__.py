@@ -1,0 +1,1 @@
+"""Lists, and the titles and tags that they find."""
