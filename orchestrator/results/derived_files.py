@@ -44,8 +44,12 @@ def content_of(kept: Path, derived: Path, name: str, made_of: str, make: Callabl
         new = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
         with contextlib.suppress(OSError):
             new.parent.mkdir(parents=True, exist_ok=True)
-            new.write_bytes(_first_line(head, content) + b"\n" + content)
-            new.replace(file)
+            try:
+                new.write_bytes(_first_line(head, content) + b"\n" + content)
+                new.replace(file)
+            except OSError:
+                # Half of it on a full disk.
+                new.unlink(missing_ok=True)
     return content
 
 

@@ -12,6 +12,7 @@ from longhaul.orchestrator.analysis.pairing import run_text
 from longhaul.orchestrator.analysis.report.comparison_text import count_text, gate_text
 from longhaul.orchestrator.analysis.values import flow_names
 from longhaul.orchestrator.database.access.deliveries import Delivery
+from longhaul.orchestrator.database.annotations import NOTHING, Annotations
 from longhaul.orchestrator.database.experiments import Experiments
 from longhaul.orchestrator.database.statuses import BASELINE_BROKEN, ENDS, EXPECTATION_MISSED, EXPERIMENT_FINISHED
 from longhaul.orchestrator.execution.evaluation import readable_all
@@ -46,9 +47,11 @@ def compose(settings: Settings, store: Store, delivery: Delivery) -> Message | N
         if delivery.event != EXPERIMENT_FINISHED:
             return None
         row = {**facts["experiment"], **facts["counts"]}
+    noted = Annotations(store.database).of([key]).get(key, NOTHING)
     data: Message = {
         "title": "",
         "experiment": {name: row[name] for name in ("id", "name", "owner", "status")}
+        | {"title": noted.title, "tags": list(noted.tags)}
         | {"url": experiment_on_service(settings.url, key) if settings.url else None},
         "counts": {name: row[name] for name in ("total", *ENDS)},
         "missed": [_run(settings, one, text) for one, text in islice(_missed(experiments, key), _LISTED)],
@@ -82,7 +85,8 @@ def as_bytes(message: Message) -> bytes:
 
 
 def _title(event: str, data: Message) -> str:
-    name, status, counts = data["experiment"]["name"], data["experiment"]["status"], data["counts"]
+    experiment, counts = data["experiment"], data["counts"]
+    name, status = experiment["title"] or experiment["name"], experiment["status"]
     if event == EXPECTATION_MISSED:
         return f"{name} missed an expectation"
     if event == BASELINE_BROKEN:

@@ -102,7 +102,8 @@ def test_an_end_and_a_missed_expectation_reach_a_webhook_that_fails_first(
 ) -> None:
     hooks.answers = [500, 503, 200]
     made = _subscribes(ada, hooks.url)
-    ended = _runs(lab, ada, _spec("missing", expect="50 Mbit/s"))
+    words = {"title": "Überlast\nSubject: x", "tags": ["night"]}
+    ended = _runs(lab, ada, _spec("missing", expect="50 Mbit/s") | words)
     assert ended["status"] == "missed"
     posts = hooks.wait(4)
     assert all(post.is_signed_by(made["secret"]) for post in posts)
@@ -114,13 +115,14 @@ def test_an_end_and_a_missed_expectation_reach_a_webhook_that_fails_first(
         data = same[0].message["data"]
         assert data["experiment"] == {
             "id": ended["id"], "name": "missing", "owner": "ada", "status": data["experiment"]["status"],
-            "url": f"{lab.url}/#/experiments/{ended['id']}",
+            "title": "Überlast Subject: x", "tags": ["night"], "url": f"{lab.url}/#/experiments/{ended['id']}",
         }  # fmt: skip
+        assert data["title"].startswith("Überlast Subject: x")
         (missed,) = data["missed"]
         assert missed["text"].startswith("goodput(one) at least 50 Mbit/s: 9.")
         assert missed["url"].endswith(missed["run"])
     data = _of(posts, "experiment.finished")[0].message["data"]
-    assert (data["title"], data["counts"]["missed"]) == ("missing: missed (1 missed of 1 run)", 1)
+    assert (data["title"], data["counts"]["missed"]) == ("Überlast Subject: x: missed (1 missed of 1 run)", 1)
     wait_for(lambda: _listed(ada, made["id"])["last"]["status"] == "delivered")
     assert "secret" not in _listed(ada, made["id"])
     assert _listed(ada, made["id"])["last"]["answer"] == "200 OK thanks"
