@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.system.errors import PlanError, ResultsError
+from longhaul.orchestrator.system.units import spell_number
 from longhaul.results.document import Documented
 from longhaul.results.run import Run
 from longhaul.results.tables import FAILED, flow_rows, summary_rows, text_table
@@ -75,16 +76,33 @@ class Result(Documented):
         return dict(self._measures())
 
     def at(self, point: str | Mapping[str, Any]) -> Result:
-        """The runs at a point, or at every point that has these values: "scan.cc=bbr", or {"flows.scan.cc": "bbr"}."""
-        wanted = _wanted(point)
-        runs = [run.document for run in self.runs if wanted.items() <= _names_of(run.point).items()]
+        """The runs at a point, or at every point that has these values: "rtt=80 ms, cc=bbr", or {"flows.scan.cc": "bbr"}.
+
+        A field may be written without what it belongs to, if no other swept field ends in the same way.
+        """
+        wanted = self._wanted(point)
+        runs = [run.document for run in self.runs if _has(run.point, wanted)]
         if not runs:
             known = "; ".join(point_text(one) or "the only point has no swept field" for one in self.points)
             raise PlanError(
                 "looking for the point", str(point), f"{self.experiment} does not have this point", f"known: {known}"
             )
-        rows = [row for row in self.summary if wanted.items() <= _names_of(row["point"]).items()]
-        return self.with_fields(runs=runs, summary=rows)
+        return self.with_fields(runs=runs, summary=[row for row in self.summary if _has(row["point"], wanted)])
+
+    def _wanted(self, point: str | Mapping[str, Any]) -> dict[str, str]:
+        """The swept fields that are meant, with the texts of their values."""
+        if isinstance(point, str):
+            parts = [part.partition("=") for part in point.split(",") if part.strip()]
+            point = {name.strip(): value for name, _, value in parts}
+        fields = dict.fromkeys(field for one in self.points for field in one)
+        found = {}
+        for name, value in point.items():
+            meant = [field for field in fields if field == name or field.endswith(f".{name}")]
+            if len(meant) > 1:
+                what = f"{len(meant)} swept fields end in {name}"
+                raise PlanError("looking for the point", str(point), what, f"name one of {', '.join(meant)}")
+            found[meant[0] if meant else name] = _plain(str(value))
+        return found
 
     def with_fields(self, **fields: Any) -> Result:
         """A copy with some keys of the document changed or added."""
@@ -199,13 +217,10 @@ def _value(wanted: Objective, document: RunDocument) -> float | None:
         return None
 
 
-def _wanted(point: str | Mapping[str, Any]) -> dict[str, str]:
-    """Fields by their short names, with the text of their values."""
-    if isinstance(point, Mapping):
-        return _names_of({name: str(value) for name, value in point.items()})
-    fields = [part.strip().partition("=") for part in point.split(",") if part.strip()]
-    return _names_of({name.strip(): value.strip() for name, _, value in fields})
+def _has(point: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(field in point and _plain(point[field]) == value for field, value in wanted.items())
 
 
-def _names_of(point: Mapping[str, str]) -> dict[str, str]:
-    return {point_text({name: ""}).removesuffix("="): text for name, text in point.items()}
+def _plain(value: str) -> str:
+    """A value in one spelling: `80ms` is `80 ms`, and `1e-05` is `0.00001`."""
+    return spell_number("".join(value.split()).lower())

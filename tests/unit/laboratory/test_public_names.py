@@ -143,6 +143,23 @@ def test_a_point_of_a_sweep_is_chosen_by_its_values() -> None:
         result.at("app.cc=reno")
 
 
+@pytest.mark.parametrize(
+    ("point", "runs"),
+    [("rtt=80ms", 1), ("path.rtt=80 ms", 1), ("loss=0.00001", 1), ("loss=1e-05, rtt = 20 ms", 1), ("a.cc=bbr", 2)],
+)
+def test_a_point_is_written_as_in_an_experiment(point: str, runs: int) -> None:
+    points = [("80 ms", "1e-5"), ("20 ms", "0.00001"), ("20 ms", "0.1")]
+    controls = {"flows.a.cc": "bbr", "flows.b.cc": "reno"}
+    documents = [
+        _document("cubic", seed) | {"point": {"path.rtt": rtt, "path.loss": loss, **(controls if seed else {})}}
+        for seed, (rtt, loss) in enumerate(points)
+    ]
+    result = _result(*documents)
+    assert len(result.at(point).runs) == runs + (point == "loss=0.00001")
+    with pytest.raises(PlanError, match=r"2 swept fields end in cc.*flows\.a\.cc, flows\.b\.cc"):
+        result.at("cc=bbr")
+
+
 def test_missing_parts_of_a_failed_run_raise_the_reason() -> None:
     error = {"attempting": "running guest", "subject": "x", "what": "it died", "hint": ""}
     run = Run(_document("cubic", 1, "failed") | {"error": error}, _Kept())
