@@ -26,8 +26,8 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
   }, []);
   const reached = Math.min(durationS, reachedS());
   const nowS = performance.now() / 1000;
-  pace.current.note(nowS, reached);
   const wallS = startedAt === null ? null : Math.max(0, (Date.now() - Date.parse(startedAt)) / 1000);
+  pace.current.note(nowS, reached, wallS ?? 0);
   const leftS = pace.current.leftS(nowS, durationS, wallS ?? 0);
   const speed = wallS !== null && wallS > 0.5 && reached > 0 ? reached / wallS : null;
   return (

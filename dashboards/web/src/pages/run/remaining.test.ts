@@ -4,31 +4,45 @@ import { experimentLeftS, leftText, Pace } from "./remaining";
 
 test("a run has no estimate at first, then one from its recent speed, with the time to measure it", () => {
   const pace = new Pace();
-  pace.note(0, 0);
+  pace.note(0, 0, 0);
   expect(pace.leftS(0, 100, 0)).toBeNull();
   // Two virtual seconds in a real one, then half of that, as more flows begin.
-  for (let at = 0.25; at <= 5; at += 0.25) pace.note(at, at * 2);
+  for (let at = 0.25; at <= 5; at += 0.25) pace.note(at, at * 2, at);
   expect(pace.leftS(5, 100, 5)).toBeCloseTo(45 + 0.3 + 0.12 * 50);
-  for (let at = 5.25; at <= 30; at += 0.25) pace.note(at, 10 + (at - 5));
+  for (let at = 5.25; at <= 30; at += 0.25) pace.note(at, 10 + (at - 5), at);
   expect(pace.leftS(30, 100, 30)).toBeCloseTo(65 + 0.3 + 0.12 * 95);
   // The time passes between two samples, and after the last one too.
   expect(pace.leftS(31, 100, 31)).toBeCloseTo(64 + 0.3 + 0.12 * 95);
-  for (let at = 30.25; at <= 95; at += 0.25) pace.note(at, 10 + (at - 5));
-  pace.note(96, 100);
+  for (let at = 30.25; at <= 95; at += 0.25) pace.note(at, 10 + (at - 5), at);
+  pace.note(96, 100, 96);
   expect(pace.leftS(98, 100, 98)).toBeCloseTo(0.3 + 0.12 * 98 - 3);
   expect(pace.leftS(200, 100, 200)).toBe(0);
 });
 
+test("a page that opens during a run does not take the arrival of its earlier samples for its speed", () => {
+  const pace = new Pace();
+  // The run was started 10 s ago, and simulates 3 s in one; all samples arrive within a second.
+  const reached = (at: number): number => Math.min(30 * at, 3 * (10 + at));
+  for (let at = 0; at <= 1; at += 0.25) pace.note(at, reached(at), 10 + at);
+  expect(pace.leftS(1, 300, 11)).toBeGreaterThan(80);
+  for (let at = 1.25; at <= 20; at += 0.25) {
+    pace.note(at, reached(at), 10 + at);
+    const right = (300 - reached(at)) / 3;
+    const left = pace.leftS(at, 300, 10 + at) ?? 0;
+    expect(Math.abs(left - right) / right).toBeLessThan(0.3);
+  }
+});
+
 test("another attempt has no speed yet", () => {
   const pace = new Pace();
-  for (let at = 0; at <= 5; at++) pace.note(at, at);
-  pace.note(6, 0);
+  for (let at = 0; at <= 5; at++) pace.note(at, at, at);
+  pace.note(6, 0, 6);
   expect(pace.leftS(6, 100, 6)).toBeNull();
 });
 
 test("a run that stands still has no estimate", () => {
   const pace = new Pace();
-  for (let at = 0; at <= 5; at++) pace.note(at, 3);
+  for (let at = 0; at <= 5; at++) pace.note(at, 3, at);
   expect(pace.leftS(5, 100, 5)).toBeNull();
 });
 

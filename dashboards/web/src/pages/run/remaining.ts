@@ -13,6 +13,8 @@ const RECENT_SHARE = 0.5;
 // No estimate before this time and this share.
 const FIRST_S = 0.8;
 const FIRST_SHARE = 0.01;
+// A page that opens during a run gets all earlier samples in this time: they come faster than they were simulated.
+const CATCHING_UP_S = 2;
 
 // Keeping and measuring a run when it has been simulated, in addition to a share of the time that this took.
 const MEASURING_S = 0.3;
@@ -21,8 +23,17 @@ const MEASURING_SHARE = 0.12;
 /** The speed of a run, from its progress over real time. */
 export class Pace {
   #points: Point[] = [];
+  #caughtUpS: number | null = null;
 
-  note(atS: number, reached: number): void {
+  /** `tookS`: the time since the run was started, which may be before the page was opened. */
+  note(atS: number, reached: number, tookS: number): void {
+    if (this.#caughtUpS === null) {
+      const opensLate = tookS > FIRST_S;
+      this.#caughtUpS = opensLate ? atS + CATCHING_UP_S : atS;
+      if (opensLate) this.#points = [{ atS: atS - tookS, reached: 0 }];
+    }
+    // Until then it has its mean speed since its start.
+    if (atS < this.#caughtUpS) this.#points.splice(1);
     const last = this.#points.at(-1);
     // Another attempt begins again.
     if (last !== undefined && reached < last.reached) this.#points = [];
