@@ -297,7 +297,7 @@ def test_an_unknown_field_is_refused_with_the_known_ones(service: Service) -> No
         both = client.post(f"{ROOT}/plans", json={"spec": BASE, "experiment": "x"}).json()
         token = client.post(f"{ROOT}/tokens", json={"name": "x", "scope": "read", "dayz": 3}).json()
     assert plan["problems"] == [
-        f"body.{name}: unknown field; known: spec, shipped, set, backend, where, clock, hosts, seed, repeats, priority"
+        f"body.{name}: unknown field; known: spec, shipped, set, backend, where, clock, hosts, seed, repeats, priority, title, tags, comment"
         for name in ("path", "duration")
     ]
     assert both["status"] == 422 and "known: spec, shipped" in both["detail"]

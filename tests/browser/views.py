@@ -71,6 +71,7 @@ FULL = {
     "hosts": "lab/hosts",
     "modules": "lab/modules",
     "recordings": "lab/recordings",
+    "baselines": "lab/baselines",
     "service": "lab/service",
     "notifications": "lab/notifications",
     "tokens": "lab/tokens",

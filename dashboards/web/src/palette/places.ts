@@ -17,6 +17,7 @@ const WORDS: Readonly<Record<string, string>> = {
   hosts: "machines servers leases testbed",
   modules: "congestion controls algorithms kernels tcp source code upload",
   recordings: "traces cellular lte satellite mahimahi links upload",
+  baselines: "ci gates branches regression compare",
   service: "version health status disk space api openapi documentation metrics grafana",
   notifications: "notify subscriptions alerts messages e-mail mail webhook browser",
   shares: "shared links public",

@@ -1,10 +1,11 @@
-/** The lab: the run queue, hosts, modules, recordings of links, the service, notifications, shares, and for admins tokens and the audit log. */
+/** The lab: the run queue, hosts, modules, recordings of links, baselines, the service, notifications, shares, and for admins tokens and the audit log. */
 import type { ComponentType } from "react";
 import { levelOf, useLevel } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
 import { Empty } from "../../parts/Empty";
 import type { PageProps } from "../props";
 import { Audit } from "./Audit";
+import { Baselines } from "./Baselines";
 import { Hosts } from "./Hosts";
 import styles from "./Lab.module.css";
 import { Modules } from "./Modules";
@@ -21,6 +22,7 @@ const PARTS: Readonly<Record<string, ComponentType>> = {
   hosts: Hosts,
   modules: Modules,
   recordings: Recordings,
+  baselines: Baselines,
   service: Service,
   notifications: Notifications,
   shares: Shares,

@@ -14,6 +14,7 @@ export const LAB_PARTS: readonly LabPart[] = [
   { word: "hosts", name: "Hosts", scope: "read" },
   { word: "modules", name: "Modules", scope: "read" },
   { word: "recordings", name: "Recordings", scope: "read" },
+  { word: "baselines", name: "Baselines", scope: "read" },
   { word: "service", name: "Service", scope: "read" },
   { word: "notifications", name: "Notifications", scope: "read" },
   { word: "shares", name: "Shares", scope: "run" },

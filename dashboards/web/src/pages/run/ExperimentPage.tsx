@@ -18,6 +18,7 @@ import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { ShareButton } from "../../sharing/ShareButton";
 import { ago, count, moment } from "../../units";
+import { BaselineButton } from "./BaselineButton";
 import { CancelButton } from "./Cancel";
 import { Expectations } from "./Expectations";
 import { ExperimentNotes } from "./ExperimentNotes";
@@ -122,6 +123,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
         <CopyLink />
         {ended && <ShareButton what={{ experiment_id: experiment.id }} name="this experiment" />}
         <CopyAs experiment={experiment.id} />
+        {mayRun && isKept(experiment.status) && <BaselineButton name={experiment.name} experiment={experiment.id} />}
         {mayRun && isMine && <AnnotateButton noun="experiment" subject={experiment} />}
         {mayRun && isMine && !isOver(experiment.status) && (
           <CancelButton
