@@ -38,10 +38,10 @@ def test_the_tag_of_an_answer_changes_with_the_words_of_a_run(service: Service) 
     with service.client("run") as http:
         address = f"{ROOT}/runs/{service.run}"
         before = http.get(address).headers["etag"]
-        assert http.patch(address, json={"title": "one"}).status_code in (204, 403)
         with service.client("admin") as admin:
             assert admin.patch(address, json={"title": "one"}).status_code == 204
-        assert http.get(address, headers={"If-None-Match": before}).status_code == 200
+            assert http.get(address, headers={"If-None-Match": before}).status_code == 200
+            assert admin.patch(address, json={"title": ""}).status_code == 204
 
 
 @pytest.mark.parametrize(
