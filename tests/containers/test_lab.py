@@ -38,7 +38,13 @@ def test_the_page_is_served_as_it_was_built(started: Started) -> None:
     assert page.text == (PAGE / "index.html").read_text()
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     for file in sorted((PAGE / "assets").iterdir()):
-        assert httpx.get(f"{API}/assets/{file.name}").content == file.read_bytes(), file.name
+        if file.suffix in (".br", ".gz"):
+            # Sent in place of the asset.
+            continue
+        sent = httpx.get(f"{API}/assets/{file.name}", headers={"Accept-Encoding": "br"})
+        assert sent.content == file.read_bytes(), file.name
+        has_compressed = file.with_name(f"{file.name}.br").is_file()
+        assert has_compressed == (sent.headers.get("content-encoding") == "br"), file.name
 
 
 def test_its_series_are_in_prometheus(started: Started) -> None:
