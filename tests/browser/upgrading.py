@@ -28,6 +28,8 @@ class Upgradable:
 
     def upgrade(self) -> None:
         """Replace the build by another one."""
+        for compressed in (*(self.built / "assets").glob("*.br"), *(self.built / "assets").glob("*.gz")):
+            compressed.unlink()
         assets = sorted((self.built / "assets").iterdir())
         texts = {file: file.read_text() for file in (self.built / "index.html", *assets)}
         for file, text in texts.items():
