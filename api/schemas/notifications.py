@@ -37,7 +37,7 @@ class NewSubscription(Wire):
         pattern=r"^[A-Za-z0-9*?._/-]*$",
         description="Only experiments of this name; * stands for any letters.",
     )
-    everyone: bool = Field(False, description="Experiments of all users, instead of the caller's.")
+    everyone: bool = Field(False, strict=True, description="Experiments of all users, instead of the caller's.")
     branch: str = Field(
         "main",
         pattern=r"^[^\x00-\x20\x7f~^:?*\[\\]{1,128}$",

@@ -97,6 +97,12 @@ def _runs(lab: Service, client: httpx.Client, asked: dict[str, Any]) -> dict[str
     return lab.wait(answer.json()["id"])
 
 
+@pytest.mark.parametrize("everyone", [0, 1, "yes", None])
+def test_everyone_is_true_or_false(ada: httpx.Client, everyone: object) -> None:
+    wanted = {"way": "email", "target": "ada@uni.example", "events": ALL, "everyone": everyone}
+    assert ada.post(f"{ROOT}/notifications", json=wanted).status_code == 422
+
+
 def test_an_end_and_a_missed_expectation_reach_a_webhook_that_fails_first(
     lab: Service, ada: httpx.Client, hooks: WebhookServer
 ) -> None:
