@@ -7,6 +7,7 @@ import {
   packets,
   percent,
   plain,
+  precise,
   rate,
   share,
   size,
@@ -75,4 +76,13 @@ test("how long ago", () => {
   expect(ago("2031-05-17T04:00:00Z", now)).toBe("5 h ago");
   expect(ago("2031-05-14T09:00:00Z", now)).toBe("3 d ago");
   expect(ago(null, now)).toBe("–");
+});
+
+test.each([
+  [18_423_700, 17_223_700, 19_623_700, 18_400_000],
+  [18_423_700, 18_423_600, 18_423_800, 18_423_700],
+  [0.123456, 0.1134, 0.1335, 0.123],
+  [5, 5, 5, 5],
+])("%f is as precise as its interval from %f to %f", (value, low, high, right) => {
+  expect(precise(value, low, high)).toBeCloseTo(right, 9);
 });

@@ -148,6 +148,13 @@ export function digits(value: number, most = 4): string {
   return Math.abs(rounded) >= 10_000 ? rounded.toLocaleString("en", { maximumFractionDigits: 0 }) : String(rounded);
 }
 
+/** A value as precise as its interval: two digits of half the interval. */
+export function precise(value: number | null, low: number | null, high: number | null): number | null {
+  if (value === null || low === null || high === null || !(high > low)) return value;
+  const step = 10 ** (Math.floor(Math.log10((high - low) / 2)) - 1);
+  return Math.round(value / step) * step;
+}
+
 function scaled(value: Value, units: Units, like: Value): string {
   if (!isNumber(value)) return NONE;
   const smallest = units[units.length - 1] ?? [1, ""];

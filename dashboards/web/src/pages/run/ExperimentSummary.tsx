@@ -8,6 +8,7 @@ import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
+import { precise } from "../../units";
 import styles from "./RunPage.module.css";
 import { useSummary } from "./runQueries";
 
@@ -23,6 +24,8 @@ interface Row {
 }
 
 const FIRST = "goodput_bps";
+
+const rounded = ({ low, high }: Row, value: number | null): number | null => precise(value, low, high);
 
 export function ExperimentSummary({ id, version, points }: { id: string; version: string; points: readonly RunRow[] }) {
   const ended = points.some((row) => isKept(row.status));
@@ -40,7 +43,7 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
       key: "value",
       name: "Value",
       number: true,
-      cell: (row) => measureValue(row.measure, row.value),
+      cell: (row) => measureValue(row.measure, rounded(row, row.value)),
       by: (row) => row.value,
     },
     {
@@ -50,7 +53,7 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
       cell: (row) =>
         row.low === null || row.n < 2
           ? "–"
-          : `${measureValue(row.measure, row.low)} – ${measureValue(row.measure, row.high)}`,
+          : `${measureValue(row.measure, rounded(row, row.low))} – ${measureValue(row.measure, rounded(row, row.high))}`,
     },
     { key: "n", name: "Runs", number: true, cell: (row) => String(row.n), by: (row) => row.n },
   ];
