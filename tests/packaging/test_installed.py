@@ -55,8 +55,14 @@ def test_the_page_is_served(environment: Environment) -> None:
         service.start()
         index = httpx.get(f"{service.url}/")
         assert index.text == (PAGE / "index.html").read_text()
-        for part in sorted((PAGE / "assets").iterdir()):
-            assert httpx.get(f"{service.url}/assets/{part.name}").status_code == 200, part.name
+        parts = sorted((PAGE / "assets").iterdir())
+        compressed = {part.stem for part in parts if part.suffix == ".br"}
+        assert compressed
+        for name in (part.name for part in parts if part.suffix not in (".br", ".gz")):
+            sent = httpx.get(f"{service.url}/assets/{name}", headers={"Accept-Encoding": "br"})
+            assert sent.status_code == 200, name
+            # The wheel has the compressed forms too.
+            assert (sent.headers.get("content-encoding") == "br") == (name in compressed), name
     finally:
         service.stop()
 
