@@ -48,7 +48,9 @@ function compressed(): Plugin {
   };
 }
 
-/** The scripts of each page, by the name of its folder, without those of the entry. */
+/** The scripts of each page, by the name of its folder, without those of the entry; the longest first, since a browser has six connections
+ * and the others wait.
+ */
 function pageFiles(bundle: Rollup.OutputBundle): Record<string, string[]> {
   const chunks = Object.values(bundle).filter((one) => one.type === "chunk");
   const entry = chunks.find((one) => one.isEntry);
@@ -57,10 +59,16 @@ function pageFiles(bundle: Rollup.OutputBundle): Record<string, string[]> {
     for (const module of chunk.moduleIds) {
       const folder = /\/pages\/(\w+)\/index\.tsx$/.exec(module)?.[1];
       if (folder === undefined || chunk === entry) continue;
-      found[folder] = [chunk.fileName, ...chunk.imports].filter((file) => file !== entry?.fileName);
+      const files = [chunk.fileName, ...chunk.imports].filter((file) => file !== entry?.fileName);
+      found[folder] = files.sort((a, b) => lengthOf(bundle, b) - lengthOf(bundle, a));
     }
   }
   return found;
+}
+
+function lengthOf(bundle: Rollup.OutputBundle, file: string): number {
+  const one = bundle[file];
+  return one?.type === "chunk" ? one.code.length : 0;
 }
 
 export default defineConfig({

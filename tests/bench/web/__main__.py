@@ -64,7 +64,7 @@ FIFTY: dict[str, Any] = {
     "experiment": "fifty-flows",
     "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
     "flows": [{"name": "f", "cc": "cubic", "count": 50}],
-    "duration": "600 s",
+    "duration": "3600 s",
 }
 LEGEND = 'figure[aria-label="Congestion window"] table'
 
