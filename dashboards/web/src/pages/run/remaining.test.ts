@@ -8,14 +8,14 @@ test("a run has no estimate at first, then one from its recent speed, with the t
   expect(pace.leftS(0, 100, 0)).toBeNull();
   // Two virtual seconds in a real one, then half of that, as more flows begin.
   for (let at = 0.25; at <= 5; at += 0.25) pace.note(at, at * 2, at);
-  expect(pace.leftS(5, 100, 5)).toBeCloseTo(45 + 0.3 + 0.12 * 50);
+  expect(pace.leftS(5, 100, 5)).toBeCloseTo(45 + 0.5 + 0.2 * 50);
   for (let at = 5.25; at <= 30; at += 0.25) pace.note(at, 10 + (at - 5), at);
-  expect(pace.leftS(30, 100, 30)).toBeCloseTo(65 + 0.3 + 0.12 * 95);
+  expect(pace.leftS(30, 100, 30)).toBeCloseTo(65 + 0.5 + 0.2 * 95);
   // The time passes between two samples, and after the last one too.
-  expect(pace.leftS(31, 100, 31)).toBeCloseTo(64 + 0.3 + 0.12 * 95);
+  expect(pace.leftS(31, 100, 31)).toBeCloseTo(64 + 0.5 + 0.2 * 95);
   for (let at = 30.25; at <= 95; at += 0.25) pace.note(at, 10 + (at - 5), at);
   pace.note(96, 100, 96);
-  expect(pace.leftS(98, 100, 98)).toBeCloseTo(0.3 + 0.12 * 98 - 3);
+  expect(pace.leftS(98, 100, 98)).toBeCloseTo(0.5 + 0.2 * 98 - 3);
   expect(pace.leftS(200, 100, 200)).toBe(0);
 });
 

@@ -17,8 +17,8 @@ const FIRST_SHARE = 0.01;
 const CATCHING_UP_S = 2;
 
 // Keeping and measuring a run when it has been simulated, in addition to a share of the time that this took.
-const MEASURING_S = 0.3;
-const MEASURING_SHARE = 0.12;
+const MEASURING_S = 0.5;
+const MEASURING_SHARE = 0.2;
 
 /** The speed of a run, from its progress over real time. */
 export class Pace {
