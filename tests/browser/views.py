@@ -65,6 +65,7 @@ FULL = {
     "compare-fairness": "compare?show=fairness&runs={run},{other}",
     "compare-differences": "compare?show=differences&runs={run},{other}&all=1",
     "compare-map": "compare?show=map&experiment={pairs}",
+    "predict": "predict",
     "papers": "papers",
     "figure": "papers/agilesd/fig4",
     "queue": "lab/queue",
