@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -158,8 +158,8 @@ def read(key: ReadId, lab: TheLab, caller: Reader, response: Response, if_none_m
     wanted_by = lab.experiments.wanting(key)
     damage, has_log = _damage(lab, row), lab.store.has_failed_log(key)
     may_change = (row["measured_by"] or "", row["finished_at"] or "", str(row["pinned"]), *wanted_by)
-    columns = _rows(lab, [row])[0]
-    comment = lab.annotations.of([key]).get(key, NOTHING).comment
+    noted = lab.annotations.of([key])
+    columns, comment = _rows(lab, [row], noted)[0], noted.get(key, NOTHING).comment
     may_change += (_placed(row), grafana or "", damage or "", str(has_log), *columns["other_programs"])
     may_change += (columns["title"], *columns["tags"], comment)
     known = tag("run", key, *may_change)
@@ -352,10 +352,11 @@ def find_run(lab: Lab, key: str) -> Row:
     return row
 
 
-def _rows(lab: Lab, rows: Sequence[Row]) -> list[Row]:
+def _rows(lab: Lab, rows: Sequence[Row], noted: Mapping[str, Annotation] | None = None) -> list[Row]:
     kept = [row["id"] for row in rows if row["status"] in KEPT and row["trace_sha256"] is not None]
     others = lab.other_programs.of_runs(kept)
-    noted = lab.annotations.of([row["id"] for row in rows])
+    if noted is None:
+        noted = lab.annotations.of([row["id"] for row in rows])
     return [_row(lab, row, others.get(row["id"], []), noted.get(row["id"], NOTHING)) for row in rows]
 
 

@@ -18,7 +18,7 @@ export function Annotation({ tags, comment = "" }: Props) {
 }
 
 /** Each is a link to the runs with it. */
-export function Tags({ tags }: { tags: readonly string[] }) {
+function Tags({ tags }: { tags: readonly string[] }) {
   if (tags.length === 0) return null;
   return (
     <ul className={styles.tags} aria-label="Tags">

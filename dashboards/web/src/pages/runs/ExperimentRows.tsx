@@ -3,7 +3,7 @@
 import { type ExperimentRow, listOf } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { count } from "../../units";
-import { CREATED, Mark, OWNER, STATUS } from "./columns";
+import { CREATED, Mark, OWNER, STATUS, TagMarks } from "./columns";
 import { type ListColumn, PickTable, type RowsProps } from "./PickTable";
 import styles from "./Rows.module.css";
 
@@ -22,11 +22,7 @@ const COLUMNS: readonly ListColumn<ExperimentRow>[] = [
         <a href={linkTo(["experiments", row.id])}>{row.title || row.name}</a>
         {row.title && <span className={styles.faint}>{row.name}</span>}
         {row.rerun_of && <Mark title={`Rerun of run ${row.rerun_of}`}>rerun</Mark>}
-        {row.tags.map((tag) => (
-          <Mark key={tag} title={`Tag ${tag}`}>
-            {tag}
-          </Mark>
-        ))}
+        <TagMarks tags={row.tags} />
         {row.about && (
           <span className={styles.about} title={row.about}>
             {row.about}

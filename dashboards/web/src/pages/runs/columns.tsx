@@ -105,7 +105,7 @@ function runColumn(apart: ReadonlySet<string>, seedApart: boolean): RunColumn {
         {row.rerun_of && <Mark title={`Rerun of run ${row.rerun_of}`}>rerun</Mark>}
         {row.partial && <Mark title="The trace until the run was cancelled; not a result">partial trace</Mark>}
         {row.pinned && <Mark title="Pinned: longhaul prune leaves it">pinned</Mark>}
-        {row.tags.map((tag) => <Mark key={tag} title={`Tag ${tag}`}>{tag}</Mark>)}
+        <TagMarks tags={row.tags} />
         <span className={styles.point} title={pointText(row.point)}>
           {Object.entries(row.point)
             .filter(([field]) => !apart.has(field))
@@ -119,6 +119,14 @@ function runColumn(apart: ReadonlySet<string>, seedApart: boolean): RunColumn {
       </>
     ),
   }; // biome-ignore format: one look
+}
+
+export function TagMarks({ tags }: { tags: readonly string[] }) {
+  return tags.map((tag) => (
+    <Mark key={tag} title={`Tag ${tag}`}>
+      {tag}
+    </Mark>
+  ));
 }
 
 export function Mark({ title, children }: { title: string; children: string }) {
