@@ -20,13 +20,22 @@ def annotate(
 
     What is None stays. Nothing depends on them: they can change at any time.
     """
-    _check(title, tags, comment)
+    check_words(title, tags, comment)
     store = Store(load_settings())
     key = _subject(store, subject)
     annotations = Annotations(store.database)
     if (title, tags, comment) == (None, None, None):
         return _row(key, annotations.of([key]).get(key, NOTHING))
     return _row(key, annotations.change(key, None, title=title, tags=tags, comment=comment))
+
+
+def annotate_new(runs: Sequence[str], title: str | None, tags: Sequence[str]) -> None:
+    """Give runs that have just been made a title and more tags."""
+    annotations = Annotations(Store(load_settings()).database)
+    known = annotations.of(runs)
+    for run in dict.fromkeys(runs):
+        more = [*known.get(run, NOTHING).tags, *tags] if tags else None
+        annotations.change(run, None, title=title, tags=more)
 
 
 def _subject(store: Store, start: str) -> str:
@@ -44,7 +53,8 @@ def _row(key: str, annotation: Annotation) -> dict[str, Any]:
     return {"id": key, "title": annotation.title, "tags": list(annotation.tags), "comment": annotation.comment}
 
 
-def _check(title: str | None, tags: Sequence[str] | None, comment: str | None) -> None:
+def check_words(title: str | None, tags: Sequence[str] | None, comment: str | None = None) -> None:
+    """PlanError for a title, tag or comment that is too long, or too many tags."""
     for name, text, most in (
         ("title", title, LONGEST_TITLE),
         ("comment", comment, LONGEST_COMMENT),

@@ -90,13 +90,19 @@ def _run_here(options: RunOptions) -> int:
     from longhaul.laboratory import experiments
 
     options.files.check()
+    if options.title or options.tag:
+        from longhaul.laboratory.annotations import check_words
+
+        check_words(options.title, options.tag)
     plan = plan_of(options)
     use_cache = not options.no_cache
     quiet = options.as_json and not options.watch
     with shown_progress(plan.experiment, plan.runs, quiet=quiet, use_cache=use_cache, charts=options.watch) as watcher:
         result = experiments.run(plan, jobs=options.jobs, cache=use_cache, watcher=watcher)
     if options.title or options.tag:
-        _annotate(result, options)
+        from longhaul.laboratory.annotations import annotate_new
+
+        annotate_new([one.id for one in with_numbers(result)], options.title, options.tag or [])
     if options.as_json:
         print(json.dumps(result.document))
     else:
@@ -112,14 +118,6 @@ def _run_here(options: RunOptions) -> int:
     if not options.as_json:
         show_hints(result, options.experiment, reported=options.report is not None)
     return exit_code(result.runs)
-
-
-def _annotate(result: Result, options: RunOptions) -> None:
-    from longhaul.laboratory.annotations import annotate
-
-    for one in with_numbers(result):
-        tags = [*annotate(one.id)["tags"], *options.tag] if options.tag else None
-        annotate(one.id, title=options.title, tags=tags)
 
 
 def _copy_runs(result: Result, folder: Path) -> None:

@@ -82,3 +82,26 @@ def test_the_command_line_annotates(service: Service) -> None:
     assert (done.returncode, "no kept run" in done.stderr) == (2, True)
     done = longhaul("annotate", run, "--title", "x" * 201, home=service.home)
     assert (done.returncode, "at most 200 characters" in " ".join(done.stderr.split())) == (2, True)
+
+
+def test_a_run_on_this_machine_gets_its_words_and_is_not_run_for_words_that_are_refused(service: Service) -> None:
+    changes = (
+        "--set",
+        "path.rtt=43 ms",
+        "--set",
+        "duration=1 s",
+        "--set",
+        "warmup=0 s",
+        "--set",
+        "expect=[]",
+        "--json",
+    )
+    done = longhaul("run", "quick", *changes, "--title", "x" * 201, home=service.home)
+    assert (done.returncode, "at most 200 characters" in " ".join(done.stderr.split())) == (2, True)
+    assert "rtt=43ms" not in longhaul("list", "runs", "--find", "rtt=43ms", home=service.home).stdout
+    for tag in ("one", "two"):
+        done = longhaul("run", "quick", *changes, "--title", "Here", "--tag", tag, home=service.home)
+        assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)["runs"][0]["run"]
+    shown = json.loads(longhaul("annotate", run, "--json", home=service.home).stdout)
+    assert shown == [{"id": run, "title": "Here", "tags": ["one", "two"], "comment": ""}]
