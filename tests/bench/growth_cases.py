@@ -15,7 +15,7 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.fields import CHAIN, SINGLE
 from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.cases import SEGMENT_BYTES, Bench, Row
-from tests.bench.longhaul_side import Measured, one_flow, run_longhaul, run_process
+from tests.bench.longhaul_side import Measured, in_one_guest, one_flow, run_longhaul, run_process
 
 _FLOWS = {1: None, 10: None, 100: None, 1000: 0.3}
 
@@ -47,7 +47,7 @@ _SINGLE_SHARE = 0.85
 
 def links(bench: Bench) -> Iterator[Row]:
     """A guest's CPU time with plain links as one qdisc against the chain of netem, tbf and a fifo, measured alternately on one kernel."""
-    experiment = one_flow("1 Gbit/s", "40 ms", 3 if bench.quick else 10, buffer="3500 packets")
+    experiment = in_one_guest(one_flow("1 Gbit/s", "40 ms", 3 if bench.quick else 10, buffer="3500 packets"))
     found: dict[str, list[float]] = {SINGLE: [], CHAIN: []}
     for _ in range(2 * bench.repeats + 1):
         for emulation, measured in found.items():
@@ -71,7 +71,7 @@ _VOLUMES = (("10 Mbit/s", 200), ("100 Mbit/s", 20), ("1 Gbit/s", 2), ("1 Gbit/s"
 def growth(bench: Bench) -> Iterator[Row]:
     """A guest's CPU time per carried gigabyte, nearly constant if cost grows with bandwidth times time."""
     for bandwidth, duration_s in _VOLUMES[: 4 if bench.quick else None]:
-        measured = bench.measure(one_flow(bandwidth, "40 ms", duration_s))
+        measured = bench.measure(in_one_guest(one_flow(bandwidth, "40 ms", duration_s)))
         cpu_s = median(one.guest_cpu_s for one in measured)
         carried_gb = float(measured[0].run["flows"][0]["bytes"]) / 1e9
         yield Row(

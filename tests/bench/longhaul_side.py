@@ -70,6 +70,11 @@ def one_flow(
     return experiment | ({"sweep": dict(sweep)} if sweep else {})
 
 
+def in_one_guest(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """The experiment for a comparison of guests' CPU time: two guests, which `auto` may choose, take more of it than one."""
+    return {**experiment, "parts": 1}
+
+
 def run_longhaul(experiment: Mapping[str, Any], home: Path, *options: str) -> Measured:
     """Run the experiment from a file, with these options, without using kept runs."""
     with tempfile.TemporaryDirectory() as folder:
