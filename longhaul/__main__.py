@@ -15,6 +15,8 @@ _COLLECT_AFTER = 200_000
 # Python lets a thread run this long while another one waits, and ten times as long by default: a guest would start that much later,
 # beside the thread that loads the modules for its evaluation.
 _SWITCH_AFTER_S = 0.0005
+# Pydantic looks through all installed packages for plugins before it makes its first model. A user who has one sets this to nothing.
+_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 
 
 def main() -> None:
@@ -23,6 +25,7 @@ def main() -> None:
         return
     gc.set_threshold(_COLLECT_AFTER)
     sys.setswitchinterval(_SWITCH_AFTER_S)
+    os.environ.setdefault(_PLUGINS, "__all__")
     from longhaul.cli.terminal.crashes import check_room, unforeseen
     from longhaul.orchestrator.system.errors import LonghaulError
 

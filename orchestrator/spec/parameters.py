@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from longhaul.orchestrator.modules.bpf import read_only_numbers
-from longhaul.orchestrator.modules.source_text import is_bpf_program
 from longhaul.orchestrator.system.units import (
     format_duration,
     format_rate,
@@ -107,7 +105,15 @@ class Parameter:
 def declared_parameters(source: Path) -> tuple[Parameter, ...]:
     """The parameters that a module's source, and the headers next to it that it includes, declare."""
     text = _with_headers(source)
-    found = [*_declarations(text), *_plain_declarations(text), *_read_only_declarations(text)]
+    return _each_once([*_declarations(text), *_plain_declarations(text)])
+
+
+def parameters_of_user_source(source: Path) -> tuple[Parameter, ...]:
+    """The same of a user's source, which may be a BPF program."""
+    return _each_once([*declared_parameters(source), *_read_only_declarations(_with_headers(source))])
+
+
+def _each_once(found: list[Parameter]) -> tuple[Parameter, ...]:
     return tuple({parameter.name: parameter for parameter in reversed(found)}.values())[::-1]
 
 
@@ -175,6 +181,10 @@ def _plain_declarations(text: str) -> Iterator[Parameter]:
 
 def _read_only_declarations(text: str) -> Iterator[Parameter]:
     """The `const volatile` numbers of a BPF program, which are parameters of its native build."""
+    # The project's own modules, whose parameters each command reads, are none.
+    from longhaul.orchestrator.modules.bpf import read_only_numbers
+    from longhaul.orchestrator.modules.source_text import is_bpf_program
+
     for kind, name, value in read_only_numbers(text) if is_bpf_program(text) else ():
         default = int(value) if re.fullmatch(r"[0-9]{1,20}", value) else int(value == "true")
         if kind == "bool":

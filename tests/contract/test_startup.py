@@ -65,6 +65,14 @@ def test_the_help_of_a_verb_loads_nothing_heavy() -> None:
     assert not loaded & HEAVY
 
 
+def test_an_experiment_without_modules_loads_nothing_that_reads_or_builds_them() -> None:
+    loaded = loaded_by("plan", "quick")
+    assert "longhaul.orchestrator.plan.compile" in loaded
+    assert not {name for name in loaded if name.startswith("longhaul.orchestrator.modules.")} - {
+        "longhaul.orchestrator.modules.content"
+    }
+
+
 def test_no_verb_loads_anything_heavy_before_it_is_called() -> None:
     code = (
         "import json, sys\nfrom importlib import import_module\n"

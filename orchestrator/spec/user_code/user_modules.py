@@ -17,12 +17,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.modules.content import is_reference, is_repository
-from longhaul.orchestrator.modules.controls import FoundControl, find_controls
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS, CongestionControl
-from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, described, object_parameters
+from longhaul.orchestrator.spec.parameters import Parameter, described, object_parameters, parameters_of_user_source
+
+if TYPE_CHECKING:
+    from longhaul.orchestrator.modules.controls import FoundControl
 
 # Names that `as` gives. TCP_CA_NAME_MAX is 16 with its end.
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -82,6 +84,9 @@ def own_controls(
     path: Path, kernels: Sequence[str], names: Mapping[str, str] | None = None, *, builds: bool = True
 ) -> list[CongestionControl]:
     """The controls of one entry of `modules`, with the names of its `as`; ValueError states what is needed instead."""
+    # What reads sources takes a tenth of a command's start, and few experiments have modules.
+    from longhaul.orchestrator.modules.controls import find_controls
+
     source = find_controls(path, kernels, builds=builds)
     found = {one.name: one for one in source.controls}
     given = _given(names or {}, found) if found else {}
@@ -148,7 +153,7 @@ def _control(one: FoundControl, source: str, given: str, *, shared: bool) -> Con
     parameters: tuple[Parameter, ...] = ()
     if one.file is not None:
         about = (described(one.file) if is_text else "") or f"from {one.file.name}"
-        parameters = declared_parameters(one.file) if is_text else object_parameters(one.file.read_bytes())
+        parameters = parameters_of_user_source(one.file) if is_text else object_parameters(one.file.read_bytes())
     known = CONGESTION_CONTROLS.get(name)
     if known is None:
         # Its law is unknown.

@@ -10,7 +10,7 @@ import pytest
 from longhaul.orchestrator.modules.bpf import read_only_numbers
 from longhaul.orchestrator.modules.diagnosis import diagnose
 from longhaul.orchestrator.modules.recipe import Recipe
-from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters
+from longhaul.orchestrator.spec.parameters import Parameter, parameters_of_user_source
 
 PROGRAM = """
 #include "headers/vmlinux.h"
@@ -80,7 +80,7 @@ def test_what_stands_in_front_of_a_program() -> None:
 def test_constants_are_parameters(tmp_path: Path) -> None:
     (tmp_path / "one.bpf.c").write_text(PROGRAM)
     assert [*read_only_numbers(PROGRAM)] == [("uint", "gain", "7"), ("bool", "quick", "true")]
-    assert declared_parameters(tmp_path / "one.bpf.c") == (
+    assert parameters_of_user_source(tmp_path / "one.bpf.c") == (
         Parameter("gain", "number", 7, 0, 2**32 - 1, ""),
         Parameter("quick", "switch", 1, 0, 1, ""),
     )

@@ -11,7 +11,7 @@ from longhaul.orchestrator.modules.content import content_files, content_hash
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
-from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, object_parameters
+from longhaul.orchestrator.spec.parameters import Parameter, object_parameters, parameters_of_user_source
 from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.errors import SpecError
 from tests.support.own_controls import reno_source
@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_plain_parameter_is_known_from_the_source(folder: Path) -> None:
-    assert declared_parameters(folder / "tcp_mine.c") == (
+    assert parameters_of_user_source(folder / "tcp_mine.c") == (
         Parameter("step", "number", 7, 0, 2**32 - 1, "segments a step"),
     )
 
@@ -137,7 +137,7 @@ def test_a_source_made_to_be_slow_is_read_in_one_pass(folder: Path) -> None:
     """Quadratic patterns would take hours and exceed the time limit of tests."""
     words = "static " + "x " * 100_000 + ";\n"
     (folder / "tcp_mine.c").write_text(SOURCE + "module_param(x, int, 0);\n" * 10_000 + words * 10)
-    assert [one.name for one in declared_parameters(folder / "tcp_mine.c")] == ["step", "x"]
+    assert [one.name for one in parameters_of_user_source(folder / "tcp_mine.c")] == ["step", "x"]
 
 
 def test_two_of_one_name_are_refused(folder: Path) -> None:
