@@ -696,7 +696,9 @@ static __always_inline void fetch_next(const struct link *link)
 		prefetch(far_skb + 128);
 		prefetch(far_skb + 192);
 		if (near_skb) {
+			/* TCP's room for headers puts the first bytes of the Ethernet header into a line of their own. */
 			prefetch(near_skb->data);
+			prefetch(skb_network_header(near_skb));
 			prefetch(skb_end_pointer(near_skb));
 		}
 	}
