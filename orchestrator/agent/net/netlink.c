@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,11 @@
 
 #include "system/fatal.h"
 
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* all threads share one answer */
-static _Alignas(struct nlmsghdr) char answer[1 << 16];
+/* A dump is its messages, and then one that says that it is done. */
+#define ANSWERS 2
+
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* all threads share the answers */
+static _Alignas(struct nlmsghdr) char answers[ANSWERS][1 << 16];
 
 int netlink_open(int protocol)
 {
@@ -111,26 +115,22 @@ void request_unnest(struct request *request, size_t nest)
 	attribute->rta_len = (uint16_t)(head(request)->nlmsg_len - nest);
 }
 
-static ssize_t transact(int fd, struct request *request)
+static void send_request(int fd, struct request *request)
 {
-	ssize_t got;
-
 	if (send(fd, request->bytes, head(request)->nlmsg_len, 0) < 0)
 		die("talking to netlink", "", "", "send: %s", strerror(errno));
-	got = recv(fd, answer, sizeof(answer), 0);
-	if (got < 0)
-		die("talking to netlink", "", "", "recv: %s", strerror(errno));
-	return got;
 }
 
 static int ask(int fd, struct request *request, char *why, size_t size)
 {
-	const struct nlmsghdr *message = (const struct nlmsghdr *)answer;
+	const struct nlmsghdr *message = (const struct nlmsghdr *)answers[0];
 	const struct nlmsgerr *error = NLMSG_DATA(message);
 	struct attributes attributes;
 
 	head(request)->nlmsg_flags |= NLM_F_ACK;
-	transact(fd, request);
+	send_request(fd, request);
+	if (recv(fd, answers[0], sizeof(answers[0]), 0) < 0)
+		die("talking to netlink", "", "", "recv: %s", strerror(errno));
 	if (message->nlmsg_type != NLMSG_ERROR)
 		die("talking to netlink", "", "", "answer of type %u", message->nlmsg_type);
 	if (!error->error)
@@ -155,27 +155,43 @@ int netlink_ask(int fd, struct request *request, char *why, size_t size)
 	return problem;
 }
 
+/* Whether the dump is done. */
+static bool visit_all(const struct nlmsghdr *message, int size, netlink_visit visit,
+		      void *context)
+{
+	for (; NLMSG_OK(message, size); message = NLMSG_NEXT(message, size)) {
+		if (message->nlmsg_type == NLMSG_DONE)
+			return true;
+		if (message->nlmsg_type == NLMSG_ERROR)
+			die("reading back through netlink", "", "", "%s",
+			    strerror(-((const struct nlmsgerr *)NLMSG_DATA(message))->error));
+		visit(message, context);
+	}
+	return false;
+}
+
 static void dump(int fd, struct request *request, netlink_visit visit, void *context)
 {
-	ssize_t got;
+	struct iovec pieces[ANSWERS];
+	struct mmsghdr parts[ANSWERS];
+	bool done = false;
 
 	head(request)->nlmsg_flags |= NLM_F_DUMP;
-	got = transact(fd, request);
-	for (;;) {
-		const struct nlmsghdr *message = (const struct nlmsghdr *)answer;
+	send_request(fd, request);
+	while (!done) {
+		int got;
 
-		for (; NLMSG_OK(message, got); message = NLMSG_NEXT(message, got)) {
-			if (message->nlmsg_type == NLMSG_DONE)
-				return;
-			if (message->nlmsg_type == NLMSG_ERROR)
-				die("reading back through netlink", "", "", "%s",
-				    strerror(-((const struct nlmsgerr *)NLMSG_DATA(message))
-						      ->error));
-			visit(message, context);
+		for (int i = 0; i < ANSWERS; i++) {
+			pieces[i] = (struct iovec){answers[i], sizeof(answers[i])};
+			parts[i] = (struct mmsghdr){
+				.msg_hdr = {.msg_iov = &pieces[i], .msg_iovlen = 1}};
 		}
-		got = recv(fd, answer, sizeof(answer), 0);
+		got = recvmmsg(fd, parts, ANSWERS, MSG_WAITFORONE, NULL);
 		if (got < 0)
 			die("reading back through netlink", "", "", "%s", strerror(errno));
+		for (int i = 0; i < got && !done; i++)
+			done = visit_all((const struct nlmsghdr *)answers[i], (int)parts[i].msg_len,
+					 visit, context);
 	}
 }
 

@@ -32,16 +32,8 @@ static void squeeze(char *text)
 	*out = 0;
 }
 
-static bool exists(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "/proc/sys/%s", name);
-	return access(path, F_OK) == 0;
-}
-
-/* What the kernel holds after the write, in memory that stays. */
-static const char *write_and_read(const char *node, const char *name, const char *value)
+/* What the kernel holds after the write, in memory that stays; NULL if it may lack the setting and does. */
+static char *write_and_read(const char *node, const char *name, const char *value, bool may_lack)
 {
 	char path[256], subject[256], asked[512], read_back[512];
 	ssize_t got;
@@ -50,6 +42,8 @@ static const char *write_and_read(const char *node, const char *name, const char
 	snprintf(path, sizeof(path), "/proc/sys/%s", name);
 	snprintf(subject, sizeof(subject), "%s of node %s", name, node);
 	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && may_lack)
+		return NULL;
 	if (fd < 0 || write(fd, value, strlen(value)) < 0)
 		die("setting", subject, "the guest kernel may not know this setting", "%s: %s",
 		    value, strerror(errno));
@@ -84,7 +78,12 @@ char *sysctl_of_machine(const char *name)
 
 static void sysctl_write(const char *node, const char *name, const char *value)
 {
-	free((char *)write_and_read(node, name, value));
+	free(write_and_read(node, name, value, false));
+}
+
+static void sysctl_write_if_known(const char *node, const char *name, const char *value)
+{
+	free(write_and_read(node, name, value, true));
 }
 
 void sysctl_of_log(const struct plan *plan, bool all)
@@ -107,12 +106,9 @@ void sysctls_of_guest(const struct plan *plan)
 /* A host's kernel draws from the seed and the host's name, whichever other hosts share its guest (FNV-1a). */
 static void set_draws(const struct plan *plan, const struct node *node)
 {
-	static const char setting[] = "net/core/draws_key";
 	uint64_t key = 0xcbf29ce484222325ull;
 	char text[64];
 
-	if (!exists(setting))
-		return;
 	snprintf(text, sizeof(text), "%" PRIu64 "/", plan->seed);
 	for (const char *part = text; *part; part++)
 		key = (key ^ (unsigned char)*part) * 0x100000001b3ull;
@@ -120,7 +116,7 @@ static void set_draws(const struct plan *plan, const struct node *node)
 		key = (key ^ (unsigned char)*part) * 0x100000001b3ull;
 	/* 0 is a host without a key. */
 	snprintf(text, sizeof(text), "%" PRIu64, key | 1);
-	sysctl_write(node->name, setting, text);
+	sysctl_write_if_known(node->name, "net/core/draws_key", text);
 }
 
 void sysctls_of_nodes(struct plan *plan)
@@ -136,13 +132,12 @@ void sysctls_of_nodes(struct plan *plan)
 		enter_node(node);
 		/* Neighbour discovery would put packets of its own into the queues. */
 		for (int j = 0; j < 2; j++)
-			if (exists(no_ipv6[j]))
-				sysctl_write(node->name, no_ipv6[j], "1");
+			sysctl_write_if_known(node->name, no_ipv6[j], "1");
 		set_draws(plan, node);
 		for (size_t j = 0; j < node->sysctl_count; j++) {
 			const struct pair *pair = &node->sysctls[j];
 
-			node->sysctls_read[j] = write_and_read(node->name, pair->name, pair->value);
+			node->sysctls_read[j] = write_and_read(node->name, pair->name, pair->value, false);
 		}
 		leave_node();
 	}
