@@ -10,8 +10,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 import anyio.to_thread
+from fastapi import Response
 
+from longhaul.api.http.responses import not_changed, tag
 from longhaul.api.http.threads import PROCESSORS
+from longhaul.orchestrator.plan.run import FORMAT
 
 Question = tuple[object, ...]
 
@@ -40,10 +43,18 @@ class ResponseCache:
             self._answers.popitem(last=False)
         return answer
 
-    async def get(self, question: Question, make: Callable[[], bytes]) -> bytes:
-        """The cached response, or a new one computed in a thread, first come first served."""
-        if (known := self.find(question)) is not None:
-            return known
-        if self._limit is None:
-            self._limit = anyio.CapacityLimiter(PROCESSORS)
-        return self.keep(question, await anyio.to_thread.run_sync(make, limiter=self._limit))
+    async def respond(
+        self,
+        question: Question,
+        make: Callable[[], bytes],
+        known: str | None,
+        response: Response,
+        media_type: str = "application/json",
+    ) -> Response:
+        """The cached response, or a new one computed in a thread, first come first served; 304 if the caller has it."""
+        not_changed(tag(str(FORMAT), *map(str, question)), known, response)
+        if (answer := self.find(question)) is None:
+            if self._limit is None:
+                self._limit = anyio.CapacityLimiter(PROCESSORS)
+            answer = self.keep(question, await anyio.to_thread.run_sync(make, limiter=self._limit))
+        return Response(answer, media_type=media_type, headers=dict(response.headers))

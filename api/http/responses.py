@@ -89,9 +89,10 @@ def not_changed(current: str | None, asked: str | None, response: Response) -> N
     response.headers.update(NotChanged(current).headers)
 
 
-def rendered(document: object) -> Response:
-    """JSON of plain data in the shape that the operation declares; tests check the shape, not each response."""
-    return Response(to_json(document), media_type="application/json")
+def rendered(document: object, response: Response | None = None) -> Response:
+    """JSON of plain data in the shape that the operation declares, with the headers of `response`; tests check the shape, not each response."""
+    headers = None if response is None else dict(response.headers)
+    return Response(to_json(document, inf_nan_mode="null"), media_type="application/json", headers=headers)
 
 
 def streamed(parts: Iterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,7 +11,7 @@ from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
-from longhaul.api.http.responses import KnownTag, not_changed, tag
+from longhaul.api.http.responses import KnownTag
 from longhaul.api.lab import Lab
 from longhaul.api.routes.runs import RunId, outline_of, run_with_trace
 from longhaul.api.routes.series import BeginQuery, EndQuery, PointsQuery
@@ -24,7 +23,6 @@ from longhaul.orchestrator.analysis.kept_series import (
     pack_timelines,
     timeline_row,
 )
-from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
@@ -85,10 +83,20 @@ async def timelines(
     plain = FLOATS in request.headers.get("accept", "")
     measures = tuple(dict.fromkeys(measure or PAGE_SERIES))
     question = ("timelines", key, part, measures, begin_s, end_s, points, plain)
-    not_changed(tag(str(FORMAT), *map(str, question)), if_none_match, response)
     response.headers["Vary"] = "Accept"
-    answer = await _pictures.get(question, lambda: _timelines(lab, key, measures, begin_s, end_s, points, plain=plain))
-    return Response(answer, media_type=FLOATS if plain else "application/json", headers=dict(response.headers))
+
+    def make() -> bytes:
+        found = kept_timelines(lab.store, key, measures, begin_s=begin_s, end_s=end_s, points=points)
+        if plain:
+            return pack_timelines(key, found)
+        rows = [
+            timeline_row(kind, one) | {"t_s": one.t_s.round(9).tolist(), "value": one.values.tolist()}
+            for kind, one in found
+        ]
+        return to_json({"run": key, "series": rows})
+
+    kind = FLOATS if plain else "application/json"
+    return await _pictures.respond(question, make, if_none_match, response, kind)
 
 
 @router.get(
@@ -111,29 +119,7 @@ async def distribution(
     """The empirical distribution function of the window's values, for each flow or link."""
     key, _ = await run_with_trace(lab, key, whole=True)
     question = ("distribution", key, measure)
-    not_changed(tag(str(FORMAT), *question), if_none_match, response)
-    answer = await _pictures.get(question, lambda: _distribution(lab, key, measure))
-    return Response(answer, media_type="application/json", headers=dict(response.headers))
-
-
-def _timelines(
-    lab: Lab,
-    key: str,
-    measures: Sequence[str],
-    begin_s: float,
-    end_s: float | None,
-    points: int,
-    *,
-    plain: bool,
-) -> bytes:
-    found = kept_timelines(lab.store, key, measures, begin_s=begin_s, end_s=end_s, points=points)
-    if plain:
-        return pack_timelines(key, found)
-    rows = [
-        timeline_row(kind, one) | {"t_s": one.t_s.round(9).tolist(), "value": one.values.tolist()}
-        for kind, one in found
-    ]
-    return to_json({"run": key, "series": rows})
+    return await _pictures.respond(question, lambda: _distribution(lab, key, measure), if_none_match, response)
 
 
 def _distribution(lab: Lab, key: str, measure: str) -> bytes:

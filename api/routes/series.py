@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic_core import to_json
@@ -16,7 +16,6 @@ from longhaul.api.dependencies import TheLab
 from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
 from longhaul.api.http.responses import KnownTag, not_changed, rendered, tag
-from longhaul.api.lab import Lab
 from longhaul.api.routes.runs import RunId, run_with_trace
 from longhaul.api.schemas.experiments import Series
 from longhaul.api.schemas.pictures import TraceMoments
@@ -27,7 +26,7 @@ from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
-_NAME = r"^[^\x00-\x1f]{1,128}$"
+NAME = r"^[^\x00-\x1f]{1,128}$"
 _LONGEST_S = 1e9
 _MOST_POINTS = 100_000
 _MOST_MOMENTS = 5000
@@ -46,6 +45,7 @@ EndQuery = Annotated[
         examples=[5],
     ),
 ]
+OneFlowQuery = Annotated[str | None, Query(pattern=NAME, description="The name of a flow.", examples=["app"])]
 PointsQuery = Annotated[
     int, Query(ge=LEAST_POINTS, le=_MOST_POINTS, description="The most values to return.", examples=[500])
 ]
@@ -63,11 +63,11 @@ async def series(
     measure: Annotated[
         str, Query(max_length=64, description="The name of a series in the catalogue.", examples=["cwnd"])
     ],
-    flow: Annotated[str | None, Query(pattern=_NAME, description="The name of a flow.", examples=["app"])] = None,
+    flow: OneFlowQuery = None,
     link: Annotated[
         str | None,
         Query(
-            pattern=_NAME,
+            pattern=NAME,
             description="The name of a link, if no flow is given; by default the first bottleneck.",
             examples=["bottleneck"],
         ),
@@ -79,10 +79,23 @@ async def series(
 ) -> Response:
     """Times and values, at most `points` of them, including every extreme, so that a line through them looks like one through all."""
     key, part = await run_with_trace(lab, key)
-    question = (key, measure, flow, link, begin_s, end_s, points)
-    not_changed(tag("series", str(FORMAT), str(part), *map(str, question)), if_none_match, response)
-    answer = await _cached_responses.get((*question, part), lambda: _rendered(lab, question))
-    return Response(answer, media_type="application/json", headers=dict(response.headers))
+    asked: dict[str, Any] = {"flow": flow, "link": link, "begin_s": begin_s, "end_s": end_s, "points": points}
+
+    def make() -> bytes:
+        found = kept_timeline(lab.store, key, measure, **asked)
+        document = {
+            "run": key,
+            "measure": found.measure,
+            "of": found.about,
+            "unit": found.unit,
+            "of_values": found.of_values,
+            "t_s": found.t_s.round(9).tolist(),
+            "value": found.values.tolist(),
+        }
+        return to_json(document)
+
+    question = ("series", key, part, measure, *asked.values())
+    return await _cached_responses.respond(question, make, if_none_match, response)
 
 
 class MomentsFormat(StrEnum):
@@ -114,7 +127,7 @@ async def moments(
         Query(max_length=16, description="Kinds of moments; by default all.", examples=[["drop", "timeout"]]),
     ] = [],  # noqa: B006
     about: Annotated[
-        list[Annotated[str, Query(pattern=_NAME)]],
+        list[Annotated[str, Query(pattern=NAME)]],
         Query(
             alias="of",
             max_length=64,
@@ -164,21 +177,4 @@ async def moments(
         "skipped": found.skipped,
         "moments": [asdict(one) for one in found.moments],
     }
-    answer = rendered(document)
-    answer.headers.update(response.headers)
-    return answer
-
-
-def _rendered(lab: Lab, key: tuple[str, str, str | None, str | None, float, float | None, int]) -> bytes:
-    run_id, measure, flow, link, begin_s, end_s, points = key
-    found = kept_timeline(lab.store, run_id, measure, flow=flow, link=link, begin_s=begin_s, end_s=end_s, points=points)
-    document = {
-        "run": run_id,
-        "measure": found.measure,
-        "of": found.about,
-        "unit": found.unit,
-        "of_values": found.of_values,
-        "t_s": found.t_s.round(9).tolist(),
-        "value": found.values.tolist(),
-    }
-    return to_json(document)
+    return rendered(document, response)

@@ -44,7 +44,7 @@ def values(
     """The measure of each run with its point and seed, null if it has none, and a list of all measures."""
     not_changed(result_tag(lab.experiments.get(key), "values", measure, flow), if_none_match, response)
     rows, measures = lab.store.catalog.values_of(key, measure, flow)
-    found = {
+    document = {
         "flow": flow or None,
         "measure": measure,
         "measures": [{"flow": of or None, "measure": name} for of, name in measures],
@@ -53,6 +53,4 @@ def values(
             for row in rows
         ],
     }
-    answer = rendered(found)
-    answer.headers.update(response.headers)
-    return answer
+    return rendered(document, response)

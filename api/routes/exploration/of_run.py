@@ -14,9 +14,9 @@ from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.cache import ResponseCache
 from longhaul.api.http.request_body import Reading
-from longhaul.api.http.responses import KnownTag, not_changed, tag
+from longhaul.api.http.responses import KnownTag
 from longhaul.api.routes.runs import RunId, run_with_trace
-from longhaul.api.routes.series import BeginQuery, EndQuery, PointsQuery
+from longhaul.api.routes.series import NAME, BeginQuery, EndQuery, PointsQuery
 from longhaul.api.schemas.exploration import FlowStates, PhasePlot, QueueOccupancy, SequenceDiagram
 from longhaul.orchestrator.analysis.exploration.kept import (
     captured,
@@ -29,11 +29,9 @@ from longhaul.orchestrator.analysis.exploration.kept import (
 from longhaul.orchestrator.analysis.exploration.phase import AXES
 from longhaul.orchestrator.analysis.exploration.sequence import sending
 from longhaul.orchestrator.analysis.kept_series import run_of
-from longhaul.orchestrator.plan.run import FORMAT
 
 router = APIRouter(route_class=Reading, prefix="/runs", tags=["runs"])
 
-NAME = r"^[^\x00-\x1f]{1,128}$"
 FlowQuery = Annotated[str, Query(pattern=NAME, description="The name of a flow.", examples=["app"])]
 LinkQuery = Annotated[
     str | None,
@@ -181,9 +179,7 @@ async def sequence(
 async def _answered(
     question: tuple[object, ...], make: Callable[[], dict[str, Any]], known: str | None, response: Response
 ) -> Response:
-    not_changed(tag(str(FORMAT), *map(str, question)), known, response)
-    answer = await _answers.get(question, lambda: to_json(make(), inf_nan_mode="null"))
-    return Response(answer, media_type="application/json", headers=dict(response.headers))
+    return await _answers.respond(question, lambda: to_json(make(), inf_nan_mode="null"), known, response)
 
 
 def _plain(document: Any) -> Any:

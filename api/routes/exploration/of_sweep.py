@@ -7,17 +7,17 @@ from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from longhaul.api.auth import Reader
 from longhaul.api.dependencies import TheLab
 from longhaul.api.http.request_body import Reading
-from longhaul.api.http.responses import KnownTag, not_changed
+from longhaul.api.http.responses import KnownTag, not_changed, rendered
 from longhaul.api.http.threads import takes_long
 from longhaul.api.lab import Lab
 from longhaul.api.routes.experiments import ExperimentId, result_tag
-from longhaul.api.routes.exploration.of_run import NAME, LinkQuery
-from longhaul.api.routes.series import BeginQuery, EndQuery
+from longhaul.api.routes.exploration.of_run import LinkQuery
+from longhaul.api.routes.series import BeginQuery, EndQuery, OneFlowQuery
 from longhaul.api.routes.values import MeasuredFlow, MeasureQuery
 from longhaul.api.schemas.exploration import Band, Importance, PointValues
 from longhaul.orchestrator.analysis.exploration.importance import METHOD, importance
@@ -62,7 +62,7 @@ def read_importance(
         **asdict(found),
         "measures": _listed(measures),
     }
-    return _rendered(document, response)
+    return rendered(document, response)
 
 
 @router.get(
@@ -104,7 +104,7 @@ def read_point_values(
         "points": [asdict(point) for point in points],
         "measures": _listed(measures),
     }
-    return _rendered(document, response)
+    return rendered(document, response)
 
 
 @router.get(
@@ -122,7 +122,7 @@ def read_bands(
     measure: Annotated[
         str, Query(max_length=64, description="The name of a series in the catalogue.", examples=["queue"])
     ] = "queue",
-    flow: Annotated[str | None, Query(pattern=NAME, description="The name of a flow.", examples=["app"])] = None,
+    flow: OneFlowQuery = None,
     link: LinkQuery = None,
     run: Annotated[
         str | None,
@@ -156,7 +156,7 @@ def read_bands(
         **{name: getattr(found, name).tolist() for name in ("mean", "low", "high")},
         "count": found.runs.astype(np.int64).tolist(),
     }
-    return _rendered(document, response)
+    return rendered(document, response)
 
 
 def _repeats(lab: Lab, experiment: str, run: str | None) -> tuple[dict[str, str], list[str]]:
@@ -176,9 +176,3 @@ def _repeats(lab: Lab, experiment: str, run: str | None) -> tuple[dict[str, str]
 
 def _listed(measures: list[Measure]) -> list[dict[str, str | None]]:
     return [{"flow": flow or None, "measure": measure} for flow, measure in measures]
-
-
-def _rendered(document: object, response: Response) -> Response:
-    return Response(
-        to_json(document, inf_nan_mode="null"), media_type="application/json", headers=dict(response.headers)
-    )
