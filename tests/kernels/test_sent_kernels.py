@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
 from tests.support.service import ROOT, Service, served
+from tests.support.waiting import wait_for
 
 KERNELS = f"{ROOT}/kernels"
 BETA = """--- a/net/ipv4/tcp_cubic.c
@@ -56,11 +56,8 @@ def state(client: httpx.Client, name: str) -> dict[str, Any]:
 
 def wait(client: httpx.Client, name: str, reached: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The kernel when its build has reached that."""
-    until_s = time.monotonic() + _PATIENCE_S
-    while not reached(found := state(client, name)):
-        assert time.monotonic() < until_s, found
-        time.sleep(0.2)
-    return found
+    wait_for(lambda: reached(state(client, name)), _PATIENCE_S, lambda: state(client, name))
+    return state(client, name)
 
 
 def ended(kernel: dict[str, Any]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import struct
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.parts import Part, free_port
+from tests.support.waiting import is_ready, wait_for
 
 CONFIG = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus.yml"
 _ANSWER_S = 60.0
@@ -43,15 +43,7 @@ class PrometheusServer(Part):
 
     def start(self) -> None:
         super().start()
-        until = time.monotonic() + _ANSWER_S
-        while True:
-            try:
-                if httpx.get(f"{self.url}/-/ready", timeout=5).is_success:
-                    return
-            except httpx.HTTPError:
-                pass
-            assert time.monotonic() < until, f"Prometheus did not start: {self.log()[-2000:]}"
-            time.sleep(0.05)
+        wait_for(lambda: is_ready(f"{self.url}/-/ready"), _ANSWER_S, lambda: self.log()[-2000:])
 
     def query(self, expression: str, at_s: float | None = None) -> list[dict[str, Any]]:
         parameters: dict[str, Any] = {"query": expression} | ({} if at_s is None else {"time": f"{at_s:.3f}"})

@@ -24,6 +24,7 @@ from tests.live.prometheus import CONFIG, PrometheusServer
 from tests.support.boards import FILES, Filled, Json, marks, panel_queries, read, variables
 from tests.support.grafana_queries import Reader, choices, opened
 from tests.support.service import ROOT, Service, served
+from tests.support.waiting import wait_for
 
 BOARDS = {board["uid"]: board for board in map(read, FILES)}
 GRAFANA = "https://grafana.example/lab"
@@ -83,10 +84,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             assert lease.is_success, lease.text
         # A rate needs two scrapes, and the last step of the time shown is up to 5 s old.
         lease_held = 'count_over_time(longhaul_lease_held_seconds{job="longhaul"}[1h]) >= 10'
-        until_s = time.monotonic() + 60
-        while not server.query(lease_held):
-            assert time.monotonic() < until_s, server.log()[-2000:]
-            time.sleep(0.2)
+        wait_for(lambda: server.query(lease_held), 60, lambda: server.log()[-2000:])
         yield Lab(service, Reader(server.url), runs, {backend: one["id"] for backend, one in made.items()})
 
 

@@ -12,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from longhaul.orchestrator.system.settings import load_settings
+from tests.support.waiting import is_ready, wait_for
 
 _BIN = Path(sys.executable).parent
 _ANSWER_S = 120.0
@@ -83,10 +83,11 @@ class Part:
         return self._log.read_text(errors="replace")
 
     def wait_for_output(self, words: str, times: int = 1) -> None:
-        until = time.monotonic() + _ANSWER_S
-        while self.log().count(words) < times:
-            assert time.monotonic() < until, f"{self.name} never printed {words!r}:\n{self.log()[-3000:]}"
-            time.sleep(0.05)
+        wait_for(
+            lambda: self.log().count(words) >= times,
+            _ANSWER_S,
+            lambda: f"{self.name} never printed {words!r}:\n{self.log()[-3000:]}",
+        )
 
 
 class Postgres(Part):
@@ -208,14 +209,7 @@ class Service(Part):
                 os.kill(dispatcher, signal.SIGKILL)
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + _ANSWER_S
-        while True:
-            try:
-                with urllib.request.urlopen(f"{self.url}/healthz", timeout=5):
-                    return
-            except OSError:
-                assert time.monotonic() < until, f"the service did not answer: {self.log()[-2000:]}"
-                time.sleep(0.1)
+        wait_for(lambda: is_ready(f"{self.url}/healthz"), _ANSWER_S, lambda: self.log()[-2000:])
 
 
 def copy_of_cache(cache: Path, folder: Path) -> Path:

@@ -21,6 +21,7 @@ import httpx
 
 from longhaul.client import Client
 from longhaul.orchestrator.system.settings import cache_folder
+from tests.support.waiting import is_ready, wait_for
 
 ROOT = "/api/v1"
 SCOPES = ("read", "run", "gate", "admin")
@@ -72,10 +73,7 @@ class Service:
         self.port = int(match[1])
         if not self.tokens:
             self.tokens["admin"] = self._process.stdout.readline().split()[-1]
-        until_s = time.monotonic() + _PATIENCE_S
-        while not self._ready():
-            assert time.monotonic() < until_s, f"the service did not get ready; see {self.log}"
-            time.sleep(0.05)
+        wait_for(lambda: is_ready(f"{self.url}/readyz"), _PATIENCE_S, lambda: f"see {self.log}")
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -116,11 +114,6 @@ class Service:
         time.sleep(1)
         return f"{left}; see {self.log}:\n{self.log.read_text()[-20_000:]}"
 
-    def _ready(self) -> bool:
-        with contextlib.suppress(httpx.TransportError):
-            return httpx.get(f"{self.url}/readyz").status_code == 200
-        return False
-
     def programs_client(self, scope: str = "run") -> Client:
         """The client that programs use, with the token of a scope."""
         return Client(self.url, self.tokens[scope])
@@ -156,13 +149,12 @@ class Service:
     def wait(self, experiment: str) -> dict[str, Any]:
         """Wait for the end of an experiment and return it."""
         with self.client("read") as client:
-            until_s = time.monotonic() + _PATIENCE_S
-            while time.monotonic() < until_s:
+
+            def ended() -> dict[str, Any] | None:
                 found: dict[str, Any] = client.get(f"{ROOT}/experiments/{experiment}").json()
-                if found["status"] not in ("queued", "running"):
-                    return found
-                time.sleep(0.1)
-        raise AssertionError(f"experiment {experiment} did not end; see {self.log}")
+                return found if found["status"] not in ("queued", "running") else None
+
+            return wait_for(ended, _PATIENCE_S, lambda: f"experiment {experiment} did not end; see {self.log}")
 
     @property
     def log(self) -> Path:
@@ -177,11 +169,11 @@ class Service:
 
     def lines_with(self, text: str) -> list[dict[str, Any]]:
         """The log lines that contain a text, as soon as there are any: a request is logged after its response is sent."""
-        until_s = time.monotonic() + _PATIENCE_S
-        while not (found := [line for line in self.log_lines() if text in json.dumps(line)]):
-            assert time.monotonic() < until_s, f"nothing about {text} in {self.log}"
-            time.sleep(0.02)
-        return found
+        return wait_for(
+            lambda: [line for line in self.log_lines() if text in json.dumps(line)],
+            _PATIENCE_S,
+            lambda: f"nothing about {text} in {self.log}",
+        )
 
 
 @contextlib.contextmanager

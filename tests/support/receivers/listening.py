@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socketserver
 import threading
-import time
 from collections.abc import Sequence
 from typing import TypeVar
+
+from tests.support.waiting import wait_for
 
 _PATIENCE_S = 120
 _Item = TypeVar("_Item")
@@ -33,8 +34,5 @@ class Listening:
 
 def when_there(items: Sequence[_Item], count: int) -> Sequence[_Item]:
     """The items, when there are so many."""
-    until_s = time.monotonic() + _PATIENCE_S
-    while len(items) < count:
-        assert time.monotonic() < until_s, f"{len(items)} of {count} arrived: {items}"
-        time.sleep(0.05)
+    wait_for(lambda: len(items) >= count, _PATIENCE_S, lambda: f"{len(items)} of {count} arrived: {items}")
     return items

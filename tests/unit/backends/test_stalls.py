@@ -20,6 +20,7 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import GuestDied, RunTimedOut
 from longhaul.orchestrator.system.guard import Effort, Guard, GuardReport, effort_below
 from longhaul.orchestrator.system.settings import Settings
+from tests.support.waiting import wait_for
 
 _LIMIT_S = 1
 _SPINS = "while True: pass"
@@ -176,10 +177,12 @@ def test_processor_time_is_that_of_all_processes_also_of_those_that_ended() -> N
     # More than is asked for below: the kernel reports each of four counters in whole ticks, rounded down.
     program += "subprocess.run([sys.executable, '-c', 'import time\\nwhile time.process_time() < 0.5: pass'])\n"
     family = Family(program + "print('done', flush=True)\ntime.sleep(60)")
-    until_s = time.monotonic() + 60
+
+    def all_counted() -> bool:
+        effort = family.effort()
+        return effort is not None and effort.cpu_s >= 0.3 and not effort.runnable
+
     try:
-        while (effort := family.effort()) is None or effort.cpu_s < 0.3 or effort.runnable:
-            assert time.monotonic() < until_s
-            time.sleep(0.02)
+        wait_for(all_counted, 60)
     finally:
         family.end()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from longhaul.orchestrator.database.workers import Workers
 from longhaul.orchestrator.execution.local_executor import LocalSlots
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import load_settings
+from tests.support.waiting import wait_for
 
 _PATIENCE_S = 60
 
@@ -31,10 +31,7 @@ def test_a_dispatcher_stops_after_many_signals(tmp_path: Path) -> None:
     try:
         # It reports its workers once it runs.
         workers = Workers(Store(replace(load_settings(), home=tmp_path)).database)
-        until_s = time.monotonic() + _PATIENCE_S
-        while not workers.all():
-            assert time.monotonic() < until_s, (tmp_path / "log").read_text()
-            time.sleep(0.05)
+        wait_for(workers.all, _PATIENCE_S, (tmp_path / "log").read_text)
         for _ in range(2000):
             with contextlib.suppress(ProcessLookupError):
                 dispatcher.send_signal(signal.SIGTERM)

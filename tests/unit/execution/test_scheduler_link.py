@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Self
 
 import pytest
@@ -10,6 +9,7 @@ from distributed.client import ClosedClientError
 
 from longhaul.orchestrator.execution.cluster import scheduler_link
 from longhaul.orchestrator.execution.cluster.scheduler_link import SchedulerLink
+from tests.support.waiting import wait_for
 
 
 class Client:
@@ -44,10 +44,6 @@ def test_a_scheduler_that_is_lost_during_set_up_is_tried_again(monkeypatch: pyte
     lost: list[int] = []
     one = SchedulerLink("tcp://nowhere:1", "topic", lambda message: None, lambda: lost.append(Client.opened))
     one.open()
-    until_s = time.monotonic() + 10
-    while one.client is None and time.monotonic() < until_s:
-        time.sleep(0.01)
-    connected = one.client is not None
+    wait_for(lambda: one.client is not None, 10)
     one.close()
-    assert connected
     assert lost == [1, 2]

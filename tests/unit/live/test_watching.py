@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import HEADER_BYTES, RECORD_BYTES
 from tests.support.queue import Lab as Queue
 from tests.support.recordings import RUNS, plain_run, recorded
+from tests.support.waiting import wait_for
 
 RUN_ID = "0123456789abcdef0123"
 Points = dict[Key, list[tuple[int, float]]]
@@ -216,15 +215,9 @@ def test_a_run_that_cannot_be_watched_delays_no_page(tmp_path: Path) -> None:
     queue.submit("e", [key])
     queue.claim()
 
-    def wait_for(holds: Callable[[], bool]) -> bool:
-        until_s = time.monotonic() + 20
-        while not holds() and time.monotonic() < until_s:
-            time.sleep(0.01)
-        return holds()
-
     with Watchers(lab).joined(key) as watch:
-        assert wait_for(lambda: watch.state == "starting"), watch.state
+        wait_for(lambda: watch.state == "starting", 20, lambda: watch.state)
         queue.keep(key)
-        assert wait_for(lambda: watch.ended), watch.state
+        wait_for(lambda: watch.ended, 20, lambda: watch.state)
     assert watch.state == "done"
     lab.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.supervise import Stop
 from tests.support.queue import Lab
 from tests.support.receivers.webhooks import WebhookServer, receiving
+from tests.support.waiting import wait_for
 
 EXPERIMENTS = 12
 USERS = 3
@@ -58,10 +58,7 @@ def test_several_deliverers_send_each_message_once(
             lab.submit(f"{number:016x}", [f"{number:020x}"])
             lab.claim(1)
             lab.keep(f"{number:020x}")
-        until_s = time.monotonic() + 120
-        while waiting := _waiting(lab):
-            assert time.monotonic() < until_s, waiting
-            time.sleep(0.1)
+        wait_for(lambda: not _waiting(lab), 120, lambda: _waiting(lab))
     finally:
         stop.set()
         for thread in threads:
