@@ -12,18 +12,13 @@ from longhaul.orchestrator.analysis.objective import read_objective
 from longhaul.orchestrator.analysis.search.surface import as_svg, as_text, surface_of
 from longhaul.orchestrator.analysis.search.tuning import Tuned, read_knob, tune
 from longhaul.orchestrator.plan.compile import Plan
-from longhaul.orchestrator.spec.load import Experiment, parse_experiment
+from longhaul.orchestrator.spec.load import Experiment
 from longhaul.orchestrator.system.errors import PlanError
+from tests.support.guests import experiment
 
 
-def experiment(**changes: Any) -> Experiment:
-    written: dict[str, Any] = {
-        "experiment": "test",
-        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
-        "flows": [{"name": "app", "cc": "ccpd"}],
-        "duration": "5 s",
-    }
-    return parse_experiment(written | changes)
+def one_flow(**changes: Any) -> Experiment:
+    return experiment(**{"flows": [{"name": "app", "cc": "ccpd"}]} | changes)
 
 
 class Lab:
@@ -51,14 +46,14 @@ class Lab:
 
 
 def tuned(lab: Lab, *params: str, on: Experiment | None = None, **options: Any) -> Tuned:
-    on = on or experiment()
+    on = on or one_flow()
     knobs = [read_knob(text, on) for text in params]
     return tune(on, knobs, read_objective("goodput(app)", ["app"]), lab, **options)
 
 
 def test_a_grid_finds_the_best_and_confirms_it_on_other_seeds() -> None:
     lab = Lab()
-    found = tuned(lab, "app.kp=1,2,3,8", on=experiment(repeats=2))
+    found = tuned(lab, "app.kp=1,2,3,8", on=one_flow(repeats=2))
     assert found.best.params == {"app.kp": 3}
     assert found.confirmation is not None
     assert found.confirmation.seeds == (3, 4, 5, 6, 7)
@@ -97,7 +92,7 @@ def test_the_experiment_stays_where_nothing_is_better() -> None:
 
 
 def test_over_a_sweep_the_mean_and_the_worst_differ() -> None:
-    on = experiment(sweep={"path.rtt": ["20 ms", "200 ms"]})
+    on = one_flow(sweep={"path.rtt": ["20 ms", "200 ms"]})
     # Points are 101 - (kp - 3)^2 and the same less 10 kp: means 97 - 5, 101 - 15; worst 97 - 10, 101 - 30, 100 - 20.
     best = {over: tuned(Lab(), "app.kp=1,2,3", on=on, over=over).best for over in ("mean", "worst")}
     assert {over: (trial.params["app.kp"], trial.value) for over, trial in best.items()} == {
@@ -127,7 +122,7 @@ def test_a_sampler_comes_close_and_does_the_same_twice(sampler: str) -> None:
 )
 def test_an_invalid_parameter_is_refused(text: str, message: str) -> None:
     with pytest.raises(PlanError, match="reading --param") as refused:
-        read_knob(text, experiment())
+        read_knob(text, one_flow())
     assert message in str(refused.value)
 
 

@@ -11,18 +11,13 @@ from longhaul.orchestrator.plan.queues.tc_words import tc_command
 from longhaul.orchestrator.plan.run import Qdisc, Run
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from tests.support.guests import experiment
 
 SLOW = {"reverse_bandwidth": "1 Mbit/s"}
 
 
 def run_of(path: dict[str, Any], **changes: Any) -> Run:
-    written: dict[str, Any] = {
-        "experiment": "test",
-        "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms", **path},
-        "flows": [{"name": "one", "cc": "cubic"}],
-        "duration": "5 s",
-    }
-    return compile_plan(parse_experiment(written | changes, "test")).runs[0]
+    return compile_plan(experiment(path={"bandwidth": "10 Mbit/s"} | path, **changes)).runs[0]
 
 
 def queue_of(run: Run, link: str) -> Qdisc:

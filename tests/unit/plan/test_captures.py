@@ -13,6 +13,7 @@ from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.preview.describe import describe_plan
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from tests.support.guests import experiment
 
 FLOWS = [
     {"name": "bulk", "cc": "cubic", "count": 3},
@@ -22,14 +23,8 @@ FLOWS = [
 
 
 def planned(capture: Any = None, **changes: Any) -> Run:
-    written = {
-        "experiment": "packets",
-        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms"},
-        "flows": FLOWS,
-        "duration": "2 s",
-        **({} if capture is None else {"capture": capture}),
-    }
-    return compile_plan(parse_experiment(written | changes)).runs[0]
+    captured = {} if capture is None else {"capture": capture}
+    return compile_plan(experiment(**{"flows": FLOWS, "duration": "2 s"} | captured | changes)).runs[0]
 
 
 def params(capture: Any, **changes: Any) -> dict[str, str]:

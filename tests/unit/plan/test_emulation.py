@@ -8,20 +8,13 @@ import pytest
 
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import DeviceChange, Qdisc, Run
-from longhaul.orchestrator.spec.load import parse_experiment
-
-PATH: dict[str, Any] = {"bandwidth": "100 Mbit/s", "rtt": "40 ms"}
+from tests.support.guests import experiment
 
 
 def planned(emulation: str | None = None, backend: str = "sandbox", clock: str | None = None, **changes: Any) -> Run:
-    written = {
-        "experiment": "made",
-        "path": PATH | changes.pop("path", {}),
-        "flows": [{"name": "app", "cc": "cubic"}],
-        "duration": "10 s",
-    }
+    written = {"flows": [{"name": "app", "cc": "cubic"}], "duration": "10 s"}
     named = {} if emulation is None else {"emulation": emulation}
-    (run,) = compile_plan(parse_experiment(written | named | changes), backend=backend, clock=clock).runs
+    (run,) = compile_plan(experiment(**written | named | changes), backend=backend, clock=clock).runs
     return run
 
 

@@ -11,19 +11,15 @@ from longhaul.orchestrator.plan.guests.cut import Cut, cut_run
 from longhaul.orchestrator.plan.run import Parts, Qdisc, Run
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from tests.support.guests import experiment
 
 PATH: dict[str, Any] = {"bandwidth": "1 Gbit/s", "rtt": "40 ms"}
 TWO_HOSTS = [{"name": "a", "cc": "cubic"}, {"name": "b", "cc": "htcp", "rtt": "80 ms"}]
 
 
 def planned(*, backend: str = "sandbox", **fields: Any) -> Run:
-    written = {
-        "experiment": "made",
-        "path": PATH | fields.pop("path", {}),
-        "flows": [{"name": "a", "cc": "cubic"}],
-        "duration": "10 s",
-    }
-    (run,) = compile_plan(parse_experiment(written | fields), backend=backend).runs
+    written = {"path": PATH | fields.pop("path", {}), "flows": [{"name": "a", "cc": "cubic"}], "duration": "10 s"}
+    (run,) = compile_plan(experiment(**written | fields), backend=backend).runs
     return run
 
 

@@ -14,18 +14,13 @@ from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.preview.describe import describe_plan
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from tests.support.guests import experiment
 
 POLICE = {"rate": "10 Mbit/s", "burst": "100 KB"}
 
 
 def planned(path: dict[str, Any] | None = None, backend: dict[str, Any] | None = None, **changes: Any) -> Plan:
-    written: dict[str, Any] = {
-        "experiment": "test",
-        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms", **(path or {})},
-        "flows": [{"name": "one", "cc": "cubic"}],
-        "duration": "5 s",
-    }
-    return compile_plan(parse_experiment(written | changes, "test"), **(backend or {}))
+    return compile_plan(experiment(path=path or {}, **changes), **(backend or {}))
 
 
 def run_of(path: dict[str, Any] | None = None, **changes: Any) -> Run:

@@ -9,18 +9,12 @@ import pytest
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Qdisc, Run
 from longhaul.orchestrator.preview.describe import describe_run
-from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from tests.support.guests import experiment
 
 
 def run_of(path: dict[str, Any], backend: dict[str, Any] | None = None, **changes: Any) -> Run:
-    written: dict[str, Any] = {
-        "experiment": "test",
-        "path": {"bandwidth": "10 Mbit/s", "rtt": "40 ms", **path},
-        "flows": [{"name": "one", "cc": "cubic"}],
-        "duration": "5 s",
-    }
-    return compile_plan(parse_experiment(written | changes, "test"), **(backend or {})).runs[0]
+    return compile_plan(experiment(path={"bandwidth": "10 Mbit/s"} | path, **changes), **(backend or {})).runs[0]
 
 
 def limiter_of(run: Run) -> Qdisc:

@@ -14,19 +14,12 @@ from longhaul.orchestrator.plan.traffic.draws import Draws
 from longhaul.orchestrator.plan.traffic.estimate import expected_traffic
 from longhaul.orchestrator.plan.traffic.path_state import PathState, loss_share
 from longhaul.orchestrator.plan.traffic.senders import udp_sent, web_fetched
-from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.pace import note_run, pace
+from tests.support.guests import experiment
 
 
 def _run(flow: dict[str, Any], duration: str = "20 s", **path: Any) -> Run:
-    written = {
-        "experiment": "estimate",
-        "path": {"bandwidth": "100 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"} | path,
-        "flows": [{"name": "app"} | flow],
-        "duration": duration,
-        "start_jitter": "0 s",
-    }
-    (run,) = compile_plan(parse_experiment(written, "estimate")).runs
+    (run,) = compile_plan(experiment(path=path, flows=[{"name": "app"} | flow], duration=duration)).runs
     return run
 
 
@@ -74,15 +67,8 @@ def test_a_blackout_ends_at_a_timeout() -> None:
 
 
 def _scheduled(schedule: list[dict[str, Any]], duration: str) -> Run:
-    written = {
-        "experiment": "estimate",
-        "path": {"bandwidth": "100 Mbit/s", "rtt": "4 ms", "buffer": "1 BDP"},
-        "flows": [{"name": "app", "cc": "cubic"}],
-        "duration": duration,
-        "start_jitter": "0 s",
-        "schedule": schedule,
-    }
-    (run,) = compile_plan(parse_experiment(written, "estimate")).runs
+    flows = [{"name": "app", "cc": "cubic"}]
+    (run,) = compile_plan(experiment(path={"rtt": "4 ms"}, flows=flows, duration=duration, schedule=schedule)).runs
     return run
 
 

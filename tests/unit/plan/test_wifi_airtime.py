@@ -15,20 +15,15 @@ from longhaul.orchestrator.plan.qdiscs import Medium, dcf
 from longhaul.orchestrator.plan.queues.tc_words import tc_command
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.wifi_airtime import Channel, frame_us, mean_backoff_us, window
-from longhaul.orchestrator.spec.load import parse_experiment
+from tests.support.guests import experiment
 
 MEGABIT = Channel(1_000_000, 1_000_000, rts=True)
 
 
 def wireless() -> Run:
     """A dumbbell; only one of its transmitters matters here."""
-    written = {
-        "experiment": "test",
-        "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms", "buffer": "50 packets"},
-        "flows": [{"name": "one", "cc": "reno"}],
-        "duration": "1 s",
-    }
-    (run,) = compile_plan(parse_experiment(written, "test")).runs
+    path = {"bandwidth": "1 Mbit/s", "rtt": "10 ms", "buffer": "50 packets"}
+    (run,) = compile_plan(experiment(path=path, flows=[{"name": "one", "cc": "reno"}], duration="1 s")).runs
     queue = dcf(Medium(3, 1_000_000, 1_000_000, True, 28), 50, below_netem=False, seed=7)
     wire = run.wires[0]
     routes = (replace(run.routes[0], quickack=True), *run.routes[1:])

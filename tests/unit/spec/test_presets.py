@@ -11,18 +11,14 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.spec.presets import PRESETS
 from longhaul.orchestrator.system.errors import SpecError
+from tests.support.guests import experiment
 
 
 def compiled(flows: list[dict[str, Any]], **more: Any) -> Run:
-    data = {
-        "experiment": "presets",
-        # No module but those of the controls.
-        "emulation": "chain",
-        "path": {"bandwidth": "1 Mbit/s", "rtt": "8 ms", "buffer": "50 packets", "mtu": 1052},
-        "flows": flows,
-        "duration": "10 s",
-    }
-    return compile_plan(parse_experiment(data | more)).runs[0]
+    path = {"bandwidth": "1 Mbit/s", "rtt": "8 ms", "buffer": "50 packets", "mtu": 1052}
+    # No module but those of the controls.
+    fields = {"emulation": "chain", "path": path, "flows": flows, "duration": "10 s"}
+    return compile_plan(experiment(**fields | more)).runs[0]
 
 
 def sysctl(run: Run, node: str, name: str) -> str:
