@@ -38,7 +38,6 @@ Steps = Callable[[int], Iterator[Floats]]
 CONVERTING = "converting"
 FILLED = "a rate that a transfer reached is the capacity of its path only while the transfer filled the path"
 
-_READING = "reading the recording"
 _RUN_ID = re.compile("[0-9a-f]{1,20}")
 # So many intervals are computed at a time.
 _BLOCK = 1 << 16

@@ -1,6 +1,6 @@
 """What happens in a run, moment by moment: flows begin and end, losses, marks, recoveries and timeouts of TCP, and scheduled changes.
 
-    trace_moments(run, trace.columns, begin_s=10, end_s=20) -> Moments
+    moment_list(run, trace.columns, begin_s=10, end_s=20).page() -> Moments
     moment_list(run, trace.columns).page(skip=4000, most=200) -> Moments
 
 Of many moments, only those of the page are described; all are counted.
@@ -114,20 +114,6 @@ class MomentList:
         after = int(np.searchsorted(self._times, t_s * 1e9))
         near = [at for at in (after - 1, after) if 0 <= at < len(self._times)]
         return min(near, key=lambda at: abs(float(self._times[at]) - t_s * 1e9))
-
-
-def trace_moments(
-    run: Run,
-    source: ColumnSource,
-    *,
-    kinds: Sequence[str] = (),
-    about: Sequence[str] = (),
-    begin_s: float = 0.0,
-    end_s: float | None = None,
-    most: int = MOST,
-) -> Moments:
-    """The first moments of `moment_list`; NotFound."""
-    return moment_list(run, source, kinds=kinds, about=about, begin_s=begin_s, end_s=end_s).page(most=most)
 
 
 def moment_list(

@@ -249,11 +249,7 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", text).split())
 
 
-def print_tasks(sink: Any = None) -> Watcher:
-    """Print a line for each task of each host, as it ends."""
-
-    def print_task(host: str, task: str, how: str) -> None:
-        if how != "skipped" and not task.startswith(_VALIDATION):
-            print(f"{host:<16} {how:<12} {task}", file=sink or sys.stderr, flush=True)
-
-    return print_task
+def print_task(host: str, task: str, how: str) -> None:
+    """Print a line for a task of a host, as it ends."""
+    if how != "skipped" and not task.startswith(_VALIDATION):
+        print(f"{host:<16} {how:<12} {task}", file=sys.stderr, flush=True)

@@ -79,11 +79,11 @@ def write_part(file: Path, content: bytes) -> None:
     file.chmod(0o755 if file.name.endswith(("linux", AGENT_FILE)) else 0o644)
 
 
-def read_release(lock: Path = LOCK) -> Release:
+def read_release() -> Release:
     """The pinned release; an installation without the file pins nothing."""
     release = Release({}, {}, None, {}, "", {})
     agent, compiler = None, ""
-    for line in lock.read_text().splitlines() if lock.is_file() else ():
+    for line in LOCK.read_text().splitlines() if LOCK.is_file() else ():
         kind, *words = line.split() or [""]
         if kind == "file":
             release.files[words[1]] = words[0]

@@ -8,7 +8,6 @@
     |   |-- GuestDied            the guest kernel ended before its work        exit 4
     |   |-- KernelComplained     the guest kernel reported a fault of its own  exit 4
     |   |-- RunTimedOut          no progress, or past a limit of time          exit 4
-    |   |-- ReadBackMismatch     a setting reads back otherwise than set       exit 4
     |   |-- RunCancelled         the run was cancelled                         exit 4
     |   |-- WorkerLost           its worker is gone                            exit 4
     |   |-- LeaseLost            another run has its hosts by now              exit 4
@@ -189,10 +188,6 @@ class KernelComplained(BackendError):
 
 class RunTimedOut(BackendError):
     """No virtual progress, or past a limit of wall time."""
-
-
-class ReadBackMismatch(BackendError):
-    """A setting reads back from the kernel otherwise than it was set."""
 
 
 class FidelityBroken(BackendError):

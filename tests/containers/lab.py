@@ -71,8 +71,8 @@ class Lab:
             if kept:
                 podman("volume", "rm", *kept)
 
-    def container(self, service: str, number: int = 1) -> str:
-        return f"{self.project}_{service}_{number}"
+    def container(self, service: str) -> str:
+        return f"{self.project}_{service}_1"
 
     def log(self, service: str = "") -> str:
         done = start("podman", "logs", self.container(service or self.service), check=False)

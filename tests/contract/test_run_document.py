@@ -55,7 +55,6 @@ from tests.support.recordings import RUNS, recorded
 PAGE = REPOSITORY / "dashboards/web/src/data/runDocument.ts"
 # Numbers of runs with phases, with flows that belong together, with policers, and with ACK filters.
 _SELDOM = {"phases", "totals", "policed", "policers", "acks_filtered"}
-MEASURED = ("lossy_pair", "real_clock", "two_queues", "policed", "requests", "barrier")
 
 
 class Recordings:

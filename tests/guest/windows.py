@@ -72,8 +72,8 @@ def reductions(trace: Trace, flow: int = 0) -> list[Reduction]:
     return [Reduction(float(times[i]), int(acks["cwnd"][i]), int(acks["ssthresh"][i + 1])) for i in begins]
 
 
-def module_state(trace: Trace, t_s: float, flow: int = 0) -> ModuleState:
+def module_state(trace: Trace, t_s: float) -> ModuleState:
     """The last state record of the module before that time."""
-    states = trace.states[trace.states["id"] == flow]
+    states = trace.states[trace.states["id"] == 0]
     place = int(np.searchsorted(seconds(states), t_s)) - 1
     return ModuleState(*(int(states[f"word{word}"][place]) for word in range(4)))

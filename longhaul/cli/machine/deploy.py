@@ -67,20 +67,20 @@ class RestoreOptions:
 
 def restore(options: RestoreOptions) -> int:
     """Restore hosts to their original state and remove all of Longhaul."""
-    from longhaul.orchestrator.execution.deployment import print_tasks
+    from longhaul.orchestrator.execution.deployment import print_task
     from longhaul.orchestrator.execution.deployment import restore as restore_hosts
 
-    outcomes = restore_hosts(options.inventory, print_tasks(), check=options.check_only)
+    outcomes = restore_hosts(options.inventory, print_task, check=options.check_only)
     _report(outcomes, as_json=options.as_json)
     return _exit_code(outcomes)
 
 
 def _deploy(inventory: Path, modules: Path | None, *, check: bool, as_json: bool) -> list[HostOutcome]:
     from longhaul.orchestrator.execution.deployment import deploy as deploy_hosts
-    from longhaul.orchestrator.execution.deployment import print_tasks
+    from longhaul.orchestrator.execution.deployment import print_task
     from longhaul.orchestrator.system.settings import load_settings
 
-    outcomes = deploy_hosts(load_settings(), inventory, print_tasks(), check=check, modules=modules)
+    outcomes = deploy_hosts(load_settings(), inventory, print_task, check=check, modules=modules)
     _report(outcomes, as_json=as_json)
     return outcomes
 

@@ -59,8 +59,7 @@ class Steady:
     length_s: float
     longest_s: float
     epochs: int
-    # Of a stream in one of the longest runs: in its steady part, and in all of it.
-    epochs_a_stream: float
+    # Of a stream in all of one of the longest runs.
     epochs_in_a_run: float
     settled: bool
     filled: bool
@@ -119,7 +118,6 @@ def find_steady(
         length_s=total_s,
         longest_s=length_s,
         epochs=epochs,
-        epochs_a_stream=a_stream,
         epochs_in_a_run=in_a_run,
         settled=settled,
         filled=filled,

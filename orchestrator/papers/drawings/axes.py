@@ -35,12 +35,12 @@ _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})")
 _GROUP_ID = re.compile(r'<g id="[^"]*">')
 
 
-def to_plate(figure: Figure, description: str, width_px: int = WIDTH_PX, title: str = "") -> Plate:
+def to_plate(figure: Figure, description: str, width_px: int = WIDTH_PX) -> Plate:
     """The figure as an SVG element; `description` is its text for screen readers."""
     text = to_file(figure, "svg", background="none").decode()
     svg = _GROUP_ID.sub("<g>", text[text.index("<svg") :])
     svg = _COLOUR.sub(lambda found: f"{found[1]}: {_variable(found[2])}", svg)
-    return Plate(svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1), width_px, title)
+    return Plate(svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1), width_px)
 
 
 def name_ticks(canvas: Axes, names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -325,9 +325,6 @@ def test_a_service_takes_kernels_only_if_its_operator_allows_it(tmp_path: Path) 
             refused(send(client, archive()), 403, "LONGHAUL_USER_CODE=on")
         with closed.programs_client("admin") as program, pytest.raises(NotAllowed, match="LONGHAUL_USER_CODE=on"):
             program.send_kernel("mine", base="6.12")
-
-
-Command = Callable[..., Any]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from longhaul.orchestrator.analysis.series import of_flow
 from tests.support.guests import Finished, Runner
 from tests.support.tested_kernels import TESTED_KERNELS
 
-MSS = 1448
 # The path loses all packets before any flow begins.
 BLACKOUT: dict[str, Any] = {"schedule": [{"at": "50 ms", "path": {"loss": "100 %"}}], "duration": "2 s"}
 

@@ -181,7 +181,6 @@ def test_the_same_run_gives_the_same_bytes(pipeline: Pipeline, folder: Path) -> 
     assert len(traces(pipeline, plan, 3)) == 1
 
 
-EMPTY = ["socat", "TCP-LISTEN:9000,reuseaddr,fork", "OPEN:/dev/null"]
 SEND = ["sh", "-c", "head -c 20000000 /dev/zero | socat -u - TCP:server:9000"]
 BAD = {
     "exit code": (flow(WEB, ["curl", "-sSf", "http://server:8000/no-such-file"]), "client of flow w.*code 22: curl: .22.*404"),

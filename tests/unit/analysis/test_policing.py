@@ -12,7 +12,7 @@ from longhaul.cli.terminal.console import link_lines
 from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
 from longhaul.orchestrator.analysis.fidelity.policing import judge_policers
 from longhaul.orchestrator.analysis.measures import summarise
-from longhaul.orchestrator.analysis.trace_moments import trace_moments
+from longhaul.orchestrator.analysis.trace_moments import moment_list
 from longhaul.orchestrator.trace.records import POLICE_DROP, POLICE_PASS
 from tests.support.recordings import plain_run, recorded, trace_of
 
@@ -46,7 +46,7 @@ def test_a_run_without_policers_has_no_such_numbers() -> None:
 
 def test_each_packet_that_a_policer_drops_is_a_moment() -> None:
     run, trace, _ = recorded("policed")
-    found = trace_moments(run, trace.columns, kinds=["drop"], most=1000)
+    found = moment_list(run, trace.columns, kinds=["drop"]).page(most=1000)
     policed = [moment.text for moment in found.moments if moment.of == "s1-b1"]
     assert len(policed) == np.count_nonzero(trace.decisions["state"] == POLICE_DROP)
     assert set(policed) == {f"a packet of {name} is dropped by the policer (s1-b1)" for name in ("app", "udp")}

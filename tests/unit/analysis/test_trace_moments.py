@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from longhaul.orchestrator.analysis.trace_moments import KINDS, Moment, moment_list, moments_csv, trace_moments
+from longhaul.orchestrator.analysis.trace_moments import KINDS, Moment, moment_list, moments_csv
 from longhaul.orchestrator.system.errors import NotFound
 from longhaul.orchestrator.trace.records import DROP_QUEUE, DROP_RANDOM, EVENT_COMPLETED, EVENT_CONNECTED, EVENT_STOPPED
 from tests.support.recordings import plain_run, recorded, trace_of
@@ -33,7 +33,7 @@ def test_moments_are_those_of_the_records_in_the_order_of_time() -> None:
             {"t_ns": 9 * SECOND, "id": 0, "state": DROP_RANDOM, "source_port": b, "destination_port": 40000},
         ],
     )
-    found = trace_moments(run, trace.columns)
+    found = moment_list(run, trace.columns).page()
     assert [(one.kind, round(one.t_s, 6), one.of) for one in found.moments] == [
         ("start", 0.5, "a"),
         ("drop", 1.0, "bottleneck"),
@@ -53,27 +53,29 @@ def test_moments_are_those_of_the_records_in_the_order_of_time() -> None:
     assert texts[1] == "a packet of a is dropped; 7 packets wait (bottleneck)"
     assert texts[2] == "a recovers from losses; window 12 packets, 5 in flight"
     assert texts[-1] == "an acknowledgement of b is lost by chance (bottleneck)"
-    assert trace_moments(run, trace.columns, kinds=["stop"]).moments == (Moment(4.0, "stop", "b", "b is complete"),)
-    part = trace_moments(run, trace.columns, begin_s=3.0, end_s=4.0)
+    assert moment_list(run, trace.columns, kinds=["stop"]).page().moments == (
+        Moment(4.0, "stop", "b", "b is complete"),
+    )
+    part = moment_list(run, trace.columns, begin_s=3.0, end_s=4.0).page()
     assert [one.kind for one in part.moments] == ["change", "stop"]
-    first = trace_moments(run, trace.columns, most=1)
+    first = moment_list(run, trace.columns).page(most=1)
     assert (first.total, [one.kind for one in first.moments]) == (12, ["start"])
 
 
 def test_a_recorded_run_has_a_moment_for_each_drop() -> None:
     run, trace, _ = recorded("lossy_pair")
-    found = trace_moments(run, trace.columns, kinds=["drop"], most=10**6)
+    found = moment_list(run, trace.columns, kinds=["drop"]).page()
     assert found.total == len(trace.drops) > 0
     assert [one.t_s for one in found.moments] == sorted(np.asarray(trace.drops["t_ns"] / 1e9).tolist())
     assert {name for one in found.moments for name in [one.text.split()[3]]} <= {flow.name for flow in run.flows}
-    assert sum(trace_moments(run, trace.columns, kinds=[kind]).total for kind in KINDS) == (
-        trace_moments(run, trace.columns).total
+    assert sum(moment_list(run, trace.columns, kinds=[kind]).page().total for kind in KINDS) == (
+        moment_list(run, trace.columns).page().total
     )
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(NotFound, match="timeout"):
-        trace_moments(plain_run(), trace_of().columns, kinds=["timeouts"])
+        moment_list(plain_run(), trace_of().columns, kinds=["timeouts"])
 
 
 def test_moments_of_a_flow_are_its_own_and_the_losses_of_its_packets() -> None:
@@ -87,14 +89,14 @@ def test_moments_of_a_flow_are_its_own_and_the_losses_of_its_packets() -> None:
         ],
         link=[{"t_ns": at * SECOND, "id": 0, "marks": marks} for at, marks in enumerate((0, 2, 2, 3))],
     )
-    of = {name: trace_moments(run, trace.columns, about=[name]).moments for name in ("a", "b", "bottleneck")}
+    of = {name: moment_list(run, trace.columns, about=[name]).page().moments for name in ("a", "b", "bottleneck")}
     assert [(one.kind, one.t_s) for one in of["a"]] == [("start", 1), ("drop", 2)]
     assert [(one.kind, one.t_s) for one in of["b"]] == [("start", 1), ("drop", 3)]
     assert [(one.kind, one.t_s) for one in of["bottleneck"]] == [("mark", 1), ("drop", 2), ("drop", 3), ("mark", 3)]
-    marks = trace_moments(run, trace.columns, kinds=["mark"]).moments
+    marks = moment_list(run, trace.columns, kinds=["mark"]).page().moments
     assert [one.text for one in marks] == ["2 packets are marked (bottleneck)", "1 packet is marked (bottleneck)"]
     with pytest.raises(NotFound, match="known: a, b, bottleneck"):
-        trace_moments(run, trace.columns, about=["c"])
+        moment_list(run, trace.columns, about=["c"])
 
 
 def test_a_page_is_after_others_or_around_a_time() -> None:
@@ -121,11 +123,11 @@ def test_the_end_of_an_episode_says_how_long_it_took_and_what_was_sent_again() -
         {"t_ns": at * 1_000_000, "id": 0, "state": state, "retrans": again, "cwnd": 9, "inflight": 8}
         for at, state, again in rows
     ]
-    texts = [one.text for one in trace_moments(run, trace_of(ack=acks).columns, kinds=["open"]).moments]
+    texts = [one.text for one in moment_list(run, trace_of(ack=acks).columns, kinds=["open"]).page().moments]
     assert texts == [
         "a has repaired its losses after 100.000 ms, 7 packets sent again; window 9 packets, 8 in flight",
         "a is open again after 40.000 ms; window 9 packets, 8 in flight",
         "a has repaired its losses after 50.000 ms, 1 packet sent again; window 9 packets, 8 in flight",
     ]
-    part = trace_moments(run, trace_of(ack=acks).columns, kinds=["open"], begin_s=2.5)
+    part = moment_list(run, trace_of(ack=acks).columns, kinds=["open"], begin_s=2.5).page()
     assert [one.text for one in part.moments] == texts[2:]

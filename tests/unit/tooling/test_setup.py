@@ -12,8 +12,6 @@ import pytest
 
 from tests.support.folders import REPOSITORY
 
-NEEDED = ("linux-source-6.12", "linux-source-6.1")
-
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
