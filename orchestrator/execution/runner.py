@@ -23,6 +23,7 @@ from longhaul.orchestrator.plan.cost import guest_estimate_s
 from longhaul.orchestrator.plan.run import Progress, Run
 from longhaul.orchestrator.plan.run_document import RunDocument, RunEnd
 from longhaul.orchestrator.plan.run_identity import run_id
+from longhaul.orchestrator.results.packing import EndedRun
 from longhaul.orchestrator.results.partial_runs import Part, discard_partial
 from longhaul.orchestrator.results.run_sink import RunSink
 from longhaul.orchestrator.results.staging import Staging
@@ -101,7 +102,7 @@ class Runner:
                 document["identity"] = dict(identity)
                 if export is not None:
                     document["prometheus"] = outcome = export.outcome()
-                self.sink.keep(directory, run, key, identity, spec, document, trace)
+                self.sink.keep(EndedRun(directory, run, key, identity, spec, document, trace))
                 status = document["status"]
             finally:
                 if export is not None:

@@ -6,19 +6,15 @@ It has no database and keeps nothing: a finished run is `files`, and the log of 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from longhaul.orchestrator.results.packing import load_packing, pack_run
+from longhaul.orchestrator.results.packing import EndedRun, load_packing, pack_run
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.settings import Settings
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.database.leases import Leases
-    from longhaul.orchestrator.plan.run import Run
-    from longhaul.orchestrator.plan.run_document import RunDocument
-    from longhaul.orchestrator.trace.records import Trace
 
 
 class Outbox:
@@ -41,20 +37,11 @@ class Outbox:
         """Load the libraries that packing needs."""
         load_packing()
 
-    def keep(
-        self,
-        directory: Path,
-        run: Run,
-        run_id: str,
-        identity: Mapping[str, str],
-        spec: Mapping[str, Any],
-        document: RunDocument,
-        trace: Trace,
-    ) -> None:
+    def keep(self, ended: EndedRun) -> None:
         """Pack a finished run, and store its files in memory."""
-        pack_run(directory, run.as_json(), run_id, identity, spec, document, trace)
-        found = (file for file in directory.rglob("*") if file.is_file())
-        self.files = {file.relative_to(directory).as_posix(): file.read_bytes() for file in found}
+        pack_run(ended)
+        found = (file for file in ended.directory.rglob("*") if file.is_file())
+        self.files = {file.relative_to(ended.directory).as_posix(): file.read_bytes() for file in found}
 
     def keep_log(self, directory: Path, run_id: str) -> str:
         """Store the guest's log in memory; its final place is unknown here."""

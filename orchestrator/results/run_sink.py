@@ -8,16 +8,13 @@ Only a Store can find a run that is already kept (execution/kept_answers.py): a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.database.leases import Leases
-    from longhaul.orchestrator.plan.run import Run
-    from longhaul.orchestrator.plan.run_document import RunDocument
+    from longhaul.orchestrator.results.packing import EndedRun
     from longhaul.orchestrator.system.settings import Settings
-    from longhaul.orchestrator.trace.records import Trace
 
 
 class RunSink(Protocol):
@@ -42,16 +39,7 @@ class RunSink(Protocol):
         """Load the libraries that keeping needs."""
         ...
 
-    def keep(
-        self,
-        directory: Path,
-        run: Run,
-        run_id: str,
-        identity: Mapping[str, str],
-        spec: Mapping[str, Any],
-        document: RunDocument,
-        trace: Trace,
-    ) -> None:
+    def keep(self, ended: EndedRun) -> None:
         """Take a finished run directory."""
         ...
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.results.guest_logs import LOG, failed_log, receive_log
 from longhaul.orchestrator.results.packets import keep_packets, pack_packets
-from longhaul.orchestrator.results.packing import load_packing, pack_run
+from longhaul.orchestrator.results.packing import EndedRun, load_packing, pack_run
 from longhaul.orchestrator.results.partial_runs import discard_partial, is_partial, partial_folder
 from longhaul.orchestrator.results.seals import (
     CHANGED,
@@ -99,28 +99,20 @@ class Store:
         self.index.make_ready()
         load_packing()
 
-    def keep(
-        self,
-        directory: Path,
-        run: Run,
-        run_id: str,
-        identity: Mapping[str, str],
-        spec: Mapping[str, Any],
-        document: RunDocument,
-        trace: Trace,
-    ) -> None:
+    def keep(self, ended: EndedRun) -> None:
         """Turn a run directory into a kept run. Keeping the same run twice keeps the first."""
-        packets = None if run.capture is None else pack_packets(directory, run, run_id, trace)
-        plain_run = replace(run, capture=None).as_json()
-        pack_run(directory, plain_run, run_id, identity, spec, document, trace)
-        kept, replaced = self._shelve(directory, run_id, document)
+        run, run_id, document = ended.run, ended.run_id, ended.document
+        packets = None if run.capture is None else pack_packets(ended.directory, run, run_id, ended.trace)
+        plain_run = replace(run, capture=None)
+        pack_run(replace(ended, run=plain_run))
+        kept, replaced = self._shelve(ended.directory, run_id, document)
         try:
             if packets is not None:
                 kept_sha256 = self.manifest(run_id)["trace_sha256"]
                 keep_packets(packets, self.derived(run_id), run, kept_sha256 == document["trace_sha256"])
         finally:
             # Its experiment ends with its row, and then its packets must be there.
-            self._record(run_id, kept, plain_run, replaced)
+            self._record(run_id, kept, plain_run.as_json(), replaced)
 
     def receive(self, run_id: str, files: Mapping[str, bytes], staging: Staging) -> RunDocument:
         """Keep a run of another machine, from its finished files; the document that is now kept.

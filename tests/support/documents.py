@@ -1,11 +1,16 @@
-"""Documents of made-up runs."""
+"""Documents of made-up runs, and recorded runs as kept ones."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from longhaul.orchestrator.analysis.measures import summarise
-from tests.support.recordings import recorded
+from longhaul.orchestrator.results.packing import EndedRun
+from longhaul.orchestrator.results.run_sink import RunSink
+from tests.support.recordings import RUNS, recorded
 
 
 def document(run_id: str) -> Any:
@@ -23,3 +28,24 @@ def document(run_id: str) -> Any:
         "trace_sha256": "x" * 64,
     }
     return about | summarise(run, trace, facts)
+
+
+def keep_recorded(
+    sink: RunSink,
+    key: str,
+    name: str = "lossy_pair",
+    spec: Mapping[str, Any] | None = None,
+    program_files: Mapping[str, str] | None = None,
+    **changed: Any,
+) -> None:
+    """Keep a recorded run as a pipeline does, with these files of a program; `changed` are fields of its document."""
+    run, trace, _ = recorded(name)
+    directory = sink.home / "staging" / key
+    shutil.copytree(RUNS / name, directory)
+    for file, text in (program_files or {}).items():
+        (directory / file).parent.mkdir(exist_ok=True)
+        (directory / file).write_text(text)
+    run = replace(run, point=changed.get("point", run.point))
+    found = document(key) | changed
+    sink.keep(EndedRun(directory, run, key, {"kernel": "k"}, spec or {"experiment": name}, found, trace))
+    shutil.rmtree(directory, ignore_errors=True)

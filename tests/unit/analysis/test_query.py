@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from longhaul.orchestrator.results.parquet import encode_cells
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import LonghaulError, NotFound, OverLimit, PlanError
 from longhaul.orchestrator.system.settings import load_settings
-from tests.support.documents import document
-from tests.support.recordings import RUNS, recorded
+from tests.support.documents import keep_recorded
+from tests.support.recordings import recorded
 
 SPEC = {
     "experiment": "lossy-pair",
@@ -44,12 +43,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 @pytest.fixture
 def runs(store: Store) -> list[str]:
-    run, trace, _ = recorded("lossy_pair")
     keys = ["a" * 20, "b" * 20]
     for key, point in zip(keys, POINTS, strict=True):
-        directory = store.home / "staging" / key
-        shutil.copytree(RUNS / "lossy_pair", directory)
-        store.keep(directory, run, key, {"kernel": "k"}, SPEC, document(key) | {"point": point}, trace)
+        keep_recorded(store, key, spec=SPEC, point=point)
     return keys
 
 

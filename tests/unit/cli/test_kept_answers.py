@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,7 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import RunDamaged
 from longhaul.orchestrator.system.settings import load_settings, terminal_variables
 from longhaul.results.run import Run
-from tests.support.documents import document
-from tests.support.recordings import RUNS, recorded
+from tests.support.documents import document, keep_recorded
 
 KEY = "a" * 20
 DOCUMENT = document(KEY) | {"fidelity": {"checks": []}, "expect": [], "cached": True}
@@ -26,10 +24,7 @@ DOCUMENT = document(KEY) | {"fidelity": {"checks": []}, "expect": [], "cached": 
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
     store = Store(load_settings())
-    run, trace, _ = recorded("lossy_pair")
-    directory = store.home / "staging" / KEY
-    shutil.copytree(RUNS / "lossy_pair", directory)
-    store.keep(directory, run, KEY, {"kernel": "k"}, {"experiment": "lossy-pair"}, DOCUMENT, trace)
+    keep_recorded(store, KEY, **DOCUMENT)
     return store
 
 

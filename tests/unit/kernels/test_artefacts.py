@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,8 +20,8 @@ from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import BackendError, PlanError, ResultsError
 from longhaul.orchestrator.system.settings import Settings, load_settings, scheduler_address
-from tests.support.documents import document
-from tests.support.recordings import RUNS, recorded
+from tests.support.documents import document, keep_recorded
+from tests.support.recordings import recorded
 
 
 def sha256(content: bytes) -> str:
@@ -135,12 +134,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def packed(settings: Settings, tmp_path: Path, run_id: str) -> dict[str, bytes]:
     """A run as a worker sends it."""
-    run, trace, _ = recorded("lossy_pair")
-    directory = tmp_path / "elsewhere" / run_id
-    shutil.copytree(RUNS / "lossy_pair", directory)
     outbox = Outbox(settings)
-    outbox.keep(directory, run, run_id, {"kernel": "k"}, {"experiment": "lossy-pair"}, document(run_id), trace)
-    shutil.rmtree(directory)
+    keep_recorded(outbox, run_id)
     return outbox.files
 
 

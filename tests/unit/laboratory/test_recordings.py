@@ -22,8 +22,8 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import DiskFull, LonghaulError, NotFound, PlanError
 from longhaul.orchestrator.system.settings import load_settings
-from tests.support.documents import document
-from tests.support.recordings import RUNS, recorded
+from tests.support.documents import keep_recorded
+from tests.support.recordings import recorded
 from tests.unit.analysis.test_recordings import IPERF3, ONE, OTHER, pcap, tcp, transfer
 
 S, MS = 10**9, 10**6
@@ -65,11 +65,7 @@ def table(tmp_path: Path) -> Path:
 
 def keep(name: str) -> None:
     """Keep a recorded run."""
-    store = Store(load_settings())
-    run, trace, _ = recorded(name)
-    directory = store.home / "staging" / KEY
-    shutil.copytree(RUNS / name, directory)
-    store.keep(directory, run, KEY, {"kernel": "k"}, {"experiment": name}, document(KEY), trace)
+    keep_recorded(Store(load_settings()), KEY, name)
 
 
 def opened(file: Path) -> RecordedFile:

@@ -6,11 +6,9 @@ import csv
 import io
 import json
 import os
-import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,8 +24,8 @@ from longhaul.orchestrator.system.errors import PlanError, ResultsError
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
-from tests.support.queue import Lab, document
-from tests.support.recordings import RUNS, recorded
+from tests.support.documents import document, keep_recorded
+from tests.support.queue import Lab
 
 
 @pytest.fixture
@@ -41,17 +39,9 @@ def lab_of(store: Store) -> Lab:
     return Lab(f"sqlite:///{store.database.file}")
 
 
-def keep(store: Store, key: str, **changed: Any) -> None:
-    run, trace, _ = recorded("lossy_pair")
-    directory = store.home / "staging" / key
-    shutil.copytree(RUNS / "lossy_pair", directory)
-    run = replace(run, point=changed.get("point", run.point))
-    store.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key) | changed, trace)
-
-
 def test_the_oldest_runs_go_first_and_protected_ones_stay(store: Store) -> None:
     for key in ("pinned", "wanted", "based", "oldest", "newest"):
-        keep(store, key)
+        keep_recorded(store, key)
     store.catalog.pin("pinned", True)
     lab = lab_of(store)
     lab.submit("e", ["wanted", "waits"])
@@ -71,7 +61,7 @@ def test_the_oldest_runs_go_first_and_protected_ones_stay(store: Store) -> None:
 
 def test_packets_stay_and_count_with_their_run(store: Store) -> None:
     for key in ("with", "without"):
-        keep(store, key)
+        keep_recorded(store, key)
     derived = store.derived("with")
     derived.mkdir(parents=True)
     (derived / PACKETS).write_bytes(bytes(1000))
@@ -87,7 +77,7 @@ def test_packets_stay_and_count_with_their_run(store: Store) -> None:
 
 
 def test_kept_runs_are_listed_for_people_and_for_programs(store: Store) -> None:
-    keep(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     (row,) = json.loads(longhaul("list", "runs", "--json", home=store.home).stdout)
     assert (row["id"], row["point"], row["controls"]) == ("a" * 20, {}, "cubic reno")
     assert "words" not in row
@@ -98,7 +88,7 @@ def test_kept_runs_are_listed_for_people_and_for_programs(store: Store) -> None:
 
 def test_kept_runs_are_sorted_and_found_and_written_as_csv(store: Store) -> None:
     for key, seed in (("a" * 20, 3), ("b" * 20, 1), ("c" * 20, 2)):
-        keep(store, key, seed=seed, point={"path.rtt": f"{10 * seed} ms"})
+        keep_recorded(store, key, seed=seed, point={"path.rtt": f"{10 * seed} ms"})
 
     def ids(*options: str) -> list[str]:
         return [
@@ -123,7 +113,7 @@ def test_kept_runs_are_sorted_and_found_and_written_as_csv(store: Store) -> None
 
 def test_a_run_that_becomes_wanted_during_pruning_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("old", "older"):
-        keep(store, key)
+        keep_recorded(store, key)
     known = store.catalog.removable()
 
     def removable() -> list[tuple[str, str]]:
@@ -137,7 +127,7 @@ def test_a_run_that_becomes_wanted_during_pruning_stays(store: Store, monkeypatc
 
 
 def test_a_backup_restores_everything(store: Store, tmp_path: Path) -> None:
-    keep(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     lab = lab_of(store)
     lab.submit("e", ["a" * 20, "b" * 20])
     lab.claim(1)
@@ -156,7 +146,7 @@ def test_a_backup_restores_everything(store: Store, tmp_path: Path) -> None:
 
 
 def test_restoring_never_overwrites_and_never_half(store: Store, tmp_path: Path) -> None:
-    keep(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     with pytest.raises(PlanError, match="it contains runs"):
         restore(store, tmp_path / "home.tar")
@@ -179,7 +169,7 @@ def test_restoring_never_overwrites_and_never_half(store: Store, tmp_path: Path)
     ],
 )
 def test_an_archive_cannot_reach_out_of_the_home(store: Store, tmp_path: Path, name: str, kind: bytes) -> None:
-    keep(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     evil = tmp_path / "evil.tar"
     with tarfile.open(tmp_path / "home.tar") as source, tarfile.open(evil, "w") as target:
@@ -218,7 +208,7 @@ def test_a_manifest_of_an_unknown_format_is_refused(store: Store, tmp_path: Path
 
 @pytest.mark.parametrize("record", [b"[]", b"3", b"null", b'{"id": "a"}', b"{", b"\xff"])
 def test_an_invalid_database_is_refused(store: Store, tmp_path: Path, record: bytes) -> None:
-    keep(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
     with pytest.raises(ResultsError, match="is it a file of"):
@@ -228,7 +218,7 @@ def test_an_invalid_database_is_refused(store: Store, tmp_path: Path, record: by
 
 
 def test_leftovers_of_a_killed_restore_are_swept_by_the_next(store: Store, tmp_path: Path) -> None:
-    keep(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     back_up(store, tmp_path / "home.tar")
     other = Store(replace(load_settings(), home=tmp_path / "other"))
     left = other.home / "runs" / ".new-of-the-dead" / "runs"

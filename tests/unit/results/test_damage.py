@@ -30,7 +30,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import EVER, TRACE_KINDS
 from tests.support.command import longhaul
 from tests.support.damage import KEYS, flip, keep
-from tests.support.documents import document
+from tests.support.documents import keep_recorded
 from tests.support.recordings import RUNS, recorded
 
 
@@ -221,12 +221,10 @@ def test_a_revised_manifest_is_sealed_again_and_an_old_one_stays_without(store: 
 
 
 def test_files_from_a_worker_are_compared_on_arrival(store: Store) -> None:
-    run, trace, _ = recorded("lossy_pair")
     key = KEYS["lossy_pair"]
     outbox = Outbox(store.settings)
-    with Staging(store.home) as staging, staging.directory(key) as directory:
-        shutil.copytree(RUNS / "lossy_pair", directory, dirs_exist_ok=True)
-        outbox.keep(directory, run, key, {"kernel": "k"}, {"experiment": "x"}, document(key), trace)
+    keep_recorded(outbox, key)
+    with Staging(store.home) as staging:
         files = dict(outbox.files)
         files["acks.parquet"] = files["acks.parquet"][:-9] + b"x" + files["acks.parquet"][-8:]
         with pytest.raises(ResultsError, match=r"acks\.parquet is not the one that the worker kept"):

@@ -24,9 +24,9 @@ from longhaul.orchestrator.results.export import export_trace
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import NotFound, ResultsError
 from longhaul.orchestrator.system.settings import Settings, load_settings
-from tests.support.documents import document
+from tests.support.documents import document, keep_recorded
 from tests.support.queue import numbers
-from tests.support.recordings import RUNS, recorded
+from tests.support.recordings import recorded
 
 
 @pytest.fixture
@@ -40,16 +40,8 @@ def store(settings: Settings) -> Store:
     return Store(settings)
 
 
-def keep(store: Store, tmp_path: Path, run_id: str) -> None:
-    run, trace, _ = recorded("lossy_pair")
-    directory = store.home / "staging" / run_id
-    shutil.copytree(RUNS / "lossy_pair", directory)
-    store.keep(directory, run, run_id, {"kernel": "k"}, {"experiment": "lossy-pair"}, document(run_id), trace)
-    shutil.rmtree(directory, ignore_errors=True)
-
-
 def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "a" * 20)
+    keep_recorded(store, "a" * 20)
     assert store.find("a" * 20) == document("a" * 20)
     assert store.get("aaa")["run"] == "a" * 20
     manifest = store.manifest("a" * 20)
@@ -64,13 +56,13 @@ def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
 
 
 def test_keeping_twice_keeps_the_first(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "a" * 20)
-    keep(store, tmp_path, "a" * 20)
+    keep_recorded(store, "a" * 20)
+    keep_recorded(store, "a" * 20)
     assert len(store.list_runs(10)) == 1
 
 
 def test_a_run_that_other_code_measured_is_measured_again(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "c" * 20)
+    keep_recorded(store, "c" * 20)
     kept = store.get("ccc")
     right = kept["flows"][0]["goodput_bps"]
     store.revise(kept | {"measured_by": "yesterday", "flows": [{**kept["flows"][0], "goodput_bps": 1.0}]})
@@ -86,7 +78,7 @@ def test_a_run_that_other_code_measured_is_measured_again(store: Store, tmp_path
 
 
 def test_a_folder_without_a_row_is_adopted(store: Store, settings: Settings, tmp_path: Path) -> None:
-    keep(store, tmp_path, "b" * 20)
+    keep_recorded(store, "b" * 20)
     with sqlite3.connect(settings.home / "catalogue.sqlite") as database:
         database.execute("PRAGMA foreign_keys=ON")
         database.execute("DELETE FROM runs")
@@ -103,7 +95,7 @@ def test_a_document_is_read_without_sqlalchemy_only_as_this_version_wrote_it(
 ) -> None:
     kept = KeptRuns(settings.home / "catalogue.sqlite")
     assert kept.document("d" * 20) is None
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     assert kept.document("d" * 20) == document("d" * 20)
     assert kept.document("e" * 20) is None
     for statement, undo in (
@@ -123,8 +115,8 @@ def test_a_document_is_read_without_sqlalchemy_only_as_this_version_wrote_it(
 
 
 def test_an_ambiguous_or_unknown_beginning_of_an_id_is_an_error(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "ab" + "0" * 18)
-    keep(store, tmp_path, "ab" + "1" * 18)
+    keep_recorded(store, "ab" + "0" * 18)
+    keep_recorded(store, "ab" + "1" * 18)
     with pytest.raises(NotFound, match="several runs"):
         store.get("ab")
     with pytest.raises(NotFound, match="no kept run"):
@@ -135,7 +127,7 @@ def test_an_ambiguous_or_unknown_beginning_of_an_id_is_an_error(store: Store, tm
 
 
 def test_a_deleted_run_is_gone(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "c" * 20)
+    keep_recorded(store, "c" * 20)
     store.delete("c" * 20)
     assert store.find("c" * 20) is None
     assert not store.directory("c" * 20).exists()
@@ -144,7 +136,7 @@ def test_a_deleted_run_is_gone(store: Store, tmp_path: Path) -> None:
 
 def test_measures_of_a_sweep_are_queryable(store: Store, tmp_path: Path) -> None:
     for letter in "abc":
-        keep(store, tmp_path, letter * 20)
+        keep_recorded(store, letter * 20)
     values = numbers(store.database, "goodput_bps", "first")
     assert len(values) == 3
     assert {value for _, value in values} == {document("a")["flows"][0]["goodput_bps"]}
@@ -167,7 +159,7 @@ def test_a_damaged_database_is_an_error(settings: Settings) -> None:
 
 @pytest.mark.parametrize(("to", "begins"), [("csv", b'"t_ns"'), ("json", b'{"t_ns"'), ("parquet", b"PAR1")])
 def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: bytes) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     files = export_trace(store, "d" * 20, to, tmp_path / "out")
     assert [file.name for file in files] == [
         f"{kind}s.{to}" for kind in ("ack", "drop", "event", "flow", "link", "state")
@@ -176,7 +168,7 @@ def test_a_trace_is_exported(store: Store, tmp_path: Path, to: str, begins: byte
 
 
 def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     file = store.file("d" * 20, "acks.csv")
     _, trace, _ = recorded("lossy_pair")
     with file.open() as lines:
@@ -191,7 +183,7 @@ def test_a_csv_is_made_once_and_holds_every_record(store: Store, tmp_path: Path)
 
 
 def test_every_file_for_download_exists(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     of_some = {f"{kind}.{ending}" for kind in ("departures", "decisions") for ending in ("parquet", "csv")}
     assert set(store.file_names("d" * 20)) == SOURCES.keys() - of_some
     for name in store.file_names("d" * 20):
@@ -204,7 +196,7 @@ def test_every_file_for_download_exists(store: Store, tmp_path: Path) -> None:
 
 
 def test_concurrent_requests_get_one_whole_csv(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     # A leftover of a dead process.
     half = store.home / "derived" / "dd" / ("d" * 20) / ".acks.csv.half"
     half.parent.mkdir(parents=True)
@@ -219,7 +211,7 @@ def test_concurrent_requests_get_one_whole_csv(store: Store, tmp_path: Path) -> 
 def test_a_run_that_is_deleted_while_its_csv_is_made_leaves_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
 
     def too_late(source: Path, target: Path, to: str) -> None:
         shutil.rmtree(source.parent)
@@ -232,7 +224,7 @@ def test_a_run_that_is_deleted_while_its_csv_is_made_leaves_nothing(
 
 
 def test_the_path_of_a_run_is_not_its_name(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     with pytest.raises(NotFound):
         store.file(str(store.directory("d" * 20)), "log.txt")
 
@@ -252,7 +244,7 @@ def test_the_path_of_a_run_is_not_its_name(store: Store, tmp_path: Path) -> None
     ],
 )
 def test_no_name_leads_elsewhere(store: Store, tmp_path: Path, run_id: str, name: str) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     with pytest.raises(NotFound):
         store.file(run_id, name)
     with pytest.raises(NotFound):
@@ -260,7 +252,7 @@ def test_no_name_leads_elsewhere(store: Store, tmp_path: Path, run_id: str, name
 
 
 def test_derived_files_go_with_their_run(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     derived = store.file("d" * 20, "links.csv").parent
     store.delete("d" * 20)
     assert not derived.exists()
@@ -269,7 +261,7 @@ def test_derived_files_go_with_their_run(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_series_of_a_kept_run_is_that_of_its_trace(store: Store, tmp_path: Path) -> None:
-    keep(store, tmp_path, "d" * 20)
+    keep_recorded(store, "d" * 20)
     run, trace, _ = recorded("lossy_pair")
     for begin_s, end_s in ((0.0, None), (0.5, 1.5)):
         for measure in FLOW_SERIES:
