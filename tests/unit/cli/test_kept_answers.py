@@ -12,7 +12,7 @@ from longhaul.cli.terminal import answer_source, output
 from longhaul.laboratory.kept_traces import KeptTraces
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import RunDamaged
-from longhaul.orchestrator.system.settings import load_settings, terminal_variables
+from longhaul.orchestrator.system.settings import terminal_variables
 from longhaul.results.run import Run
 from tests.support.documents import document, keep_recorded
 
@@ -21,9 +21,7 @@ DOCUMENT = document(KEY) | {"fidelity": {"checks": []}, "expect": [], "cached": 
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    store = Store(load_settings())
+def store(store: Store) -> Store:
     keep_recorded(store, KEY, **DOCUMENT)
     return store
 

@@ -36,10 +36,8 @@ NEW = "f" * 20
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(store: Store) -> Store:
     """A home that the commit before wrote: a run, which is pinned, and an experiment of it that is a baseline."""
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    store = Store(load_settings())
     store.directory(KEY).parent.mkdir(parents=True)
     shutil.copytree(OLD, store.directory(KEY))
     found = store.find(KEY)

@@ -19,7 +19,7 @@ from longhaul.orchestrator.results.seals import MANIFEST
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import BackendError, GuestDied
-from longhaul.orchestrator.system.settings import Settings, load_settings
+from longhaul.orchestrator.system.settings import Settings
 from tests.support.recordings import RUNS, recorded
 
 
@@ -54,12 +54,6 @@ class Recorded:
         if self.dies:
             raise GuestDied(run.experiment, "panic", "it died")
         return Cost(1.0, 1.0, 1)
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    return load_settings()
 
 
 def run_into(sink: RunSink, backend: Recorded) -> RunDocument:

@@ -19,7 +19,7 @@ from longhaul.orchestrator.results.seals import sealed_text
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import BackendError, PlanError, ResultsError
-from longhaul.orchestrator.system.settings import Settings, load_settings, scheduler_address
+from longhaul.orchestrator.system.settings import Settings, scheduler_address
 from tests.support.documents import document, keep_recorded
 from tests.support.recordings import recorded
 
@@ -124,12 +124,6 @@ def test_the_address_of_a_scheduler_is_read_or_refused() -> None:
     for bad in ("lab:8786", "http://lab:8786", "tcp://lab", "tcp://lab:8786/x"):
         with pytest.raises(PlanError, match="LONGHAUL_DASK"):
             scheduler_address(bad, "LONGHAUL_DASK")
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    return load_settings()
 
 
 def packed(settings: Settings, tmp_path: Path, run_id: str) -> dict[str, bytes]:

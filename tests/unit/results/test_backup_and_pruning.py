@@ -28,12 +28,6 @@ from tests.support.documents import document, keep_recorded
 from tests.support.queue import Lab
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    return Store(load_settings())
-
-
 def lab_of(store: Store) -> Lab:
     assert store.database.file is not None
     return Lab(f"sqlite:///{store.database.file}")

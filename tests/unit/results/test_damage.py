@@ -26,18 +26,11 @@ from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
 from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunCancelled, RunDamaged, TraceError
-from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace.records import EVER, TRACE_KINDS
 from tests.support.command import longhaul
 from tests.support.damage import KEYS, flip, keep
 from tests.support.documents import keep_recorded
 from tests.support.recordings import RUNS, recorded
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    return Store(load_settings())
 
 
 def everything(store: Store, key: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,18 +14,16 @@ from longhaul.orchestrator.results.derived_files import OVERVIEW
 from longhaul.orchestrator.results.pruning import prune
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import RunDamaged
-from longhaul.orchestrator.system.settings import load_settings
 from tests.support.damage import flip, keep
 
 POINTS = 2000
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
+def store(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     # The recorded runs of the tests are shorter than those that have an overview.
     monkeypatch.setattr(kept_series, "_LONG_BYTES", 0)
-    return Store(load_settings())
+    return store
 
 
 def whole(store: Store, key: str, points: int = POINTS) -> list[tuple[str, Timeline]]:

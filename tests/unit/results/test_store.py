@@ -23,21 +23,10 @@ from longhaul.orchestrator.results.downloads import SOURCES
 from longhaul.orchestrator.results.export import export_trace
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import NotFound, ResultsError
-from longhaul.orchestrator.system.settings import Settings, load_settings
+from longhaul.orchestrator.system.settings import Settings
 from tests.support.documents import document, keep_recorded
 from tests.support.queue import numbers
 from tests.support.recordings import recorded
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setenv("LONGHAUL_HOME", str(tmp_path / "home"))
-    return load_settings()
-
-
-@pytest.fixture
-def store(settings: Settings) -> Store:
-    return Store(settings)
 
 
 def test_a_kept_run_is_found_whole(store: Store, tmp_path: Path) -> None:
