@@ -140,11 +140,17 @@ def _reference() -> dict[str, Any]:
         return create_app(replace(settings.load_settings(), home=Path(home), database="")).openapi()
 
 
+def _written(page: str, first: str) -> str:
+    """A page as people write it, until its first generated section."""
+    written, heading, _ = (DOCS / page).read_text().partition(f"\n## {first}\n")
+    assert heading, f"docs/{page} has no section {first}"
+    return written.rstrip()
+
+
 def _grafana() -> Iterator[str]:
-    yield "# In Grafana\n"
-    yield (DOCS / "grafana.intro.md").read_text().rstrip()
-    for page in BOARDS.values():
-        board = json.loads(page().text())
+    boards = [json.loads(page().text()) for page in BOARDS.values()]
+    yield _written("grafana.md", boards[0]["title"])
+    for board in boards:
         yield f"\n## {board['title']}\n"
         yield f"{board['description']}\n"
         rows = [(panel["title"], panel["description"]) for panel in board["panels"] if panel["type"] != "row"]
@@ -330,9 +336,9 @@ def _catalogues() -> Iterator[str]:
 
 
 def _topologies() -> Iterator[str]:
-    yield "# Topologies\n"
-    yield (DOCS / "topologies.intro.md").read_text().rstrip()
-    for row in CATALOGUES["topologies"]():
+    topologies = CATALOGUES["topologies"]()
+    yield _written("topologies.md", topologies[0]["topology"])
+    for row in topologies:
         name = row["topology"]
         yield f"\n## {name}\n"
         yield f"{row['about'][0].upper()}{row['about'][1:]}.\n"

@@ -25,7 +25,6 @@ from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.system.settings import load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
-GUIDE = PAGE.with_name("trust.intro.md")
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,9 @@ def main() -> int:
     names = [name for name in names if not options.only or name.removeprefix("trust/") in options.only]
     lab = Lab(options.repeats, options.kept)
     sections = [line for name in names for line in section(name, lab)]
-    options.output.write_text("\n".join([GUIDE.read_text().rstrip(), "", *machine(), "", *sections]) + "\n")
+    options.output.write_text(
+        "\n".join([PAGE.read_text().partition("\n## As measured\n")[0], *machine(), "", *sections]) + "\n"
+    )
     print(options.output)
     return 0
 

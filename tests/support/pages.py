@@ -19,7 +19,7 @@ from tests.support.folders import REPOSITORY
 DOCS = REPOSITORY / "docs"
 PAGES = [
     *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted(file for file in DOCS.rglob("*.md") if not file.name.endswith(".intro.md")),
+    *sorted(DOCS.rglob("*.md")),
 ]
 
 # Of each page: how a block begins, and the test that runs it or the reason why none does.
