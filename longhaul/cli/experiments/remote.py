@@ -24,6 +24,7 @@ from longhaul.cli.terminal.console import MANY
 from longhaul.cli.terminal.live_charts import LiveCharts
 from longhaul.cli.terminal.output import EXIT_FAILED, exit_code, show_result, with_numbers, write_summaries
 from longhaul.cli.terminal.progress import ProgressLines
+from longhaul.cli.terminal.service_options import open_client
 from longhaul.client import Client, Event, LiveEvent
 from longhaul.client.recordings import as_text
 from longhaul.laboratory.comparisons import compare_sides, planned_here, read_result
@@ -39,7 +40,6 @@ from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
 from longhaul.orchestrator.system.files import write_whole
-from longhaul.orchestrator.system.settings import secret
 from longhaul.orchestrator.system.units import spell_number
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ if TYPE_CHECKING:
 
 _EXPERIMENT_ID_LENGTH = 16
 _RUN_ID = re.compile("[0-9a-f]{20}")
-
-
-def open_client(server: str, token_env: str) -> Client:
-    """The service at this address, with the token of this environment variable."""
-    return Client(server, secret(token_env))
 
 
 def run_remotely(options: RunOptions, server: str) -> int:

@@ -28,7 +28,7 @@ from longhaul.cli.terminal.options import (
     TraceOption,
 )
 from longhaul.cli.terminal.output import show_rows
-from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, open_client, server_of
 from longhaul.orchestrator.system.errors import PlanError
 
 if TYPE_CHECKING:
@@ -181,8 +181,6 @@ class RemoveOptions:
 def remove_kernel(options: RemoveOptions) -> None:
     """Forget the name of a kernel, with its build tree; `longhaul rerun --original` still runs kept runs on it. With --server, a build that is running ends."""
     if server := server_of(options.server):
-        from longhaul.cli.experiments.remote import open_client
-
         with open_client(server, options.token_env) as client:
             client.delete_kernel(options.name)
         return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from longhaul.cli.experiments.remote import open_client
 from longhaul.cli.terminal.in_words import in_words
+from longhaul.cli.terminal.service_options import open_client
 from longhaul.orchestrator.system.errors import PlanError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import show_rows
-from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, open_client, server_of
 from longhaul.orchestrator.recorded_links.formats import FORMATS
 from longhaul.orchestrator.system.errors import PlanError, nearest, visible
 
@@ -102,8 +102,6 @@ def _service(options: ImportOptions | ListOptions | RemoveOptions | ShowOptions)
     if not server:
         yield None
         return
-    from longhaul.cli.experiments.remote import open_client
-
     with open_client(server, options.token_env) as client:
         yield client
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,7 +9,8 @@ import typer
 
 from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption
-from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+from longhaul.cli.terminal.output import show_rows
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, open_client, server_of
 
 app = group_app("Baselines of the service: the experiments with which later ones are compared, by branch.")
 
@@ -28,8 +28,6 @@ class SetOptions:
 @command(app, "set")
 def set_baseline(options: SetOptions) -> None:
     """Make an experiment the baseline of its name on a branch."""
-    from longhaul.cli.experiments.remote import open_client
-
     with open_client(server_of(options.server, needed_for="baselines"), options.token_env) as client:
         name = client.experiment(options.experiment).name
         baseline = client.set_baseline(name, options.branch, options.experiment)
@@ -48,13 +46,8 @@ class ListOptions:
 @command(app, "list")
 def list_baselines(options: ListOptions) -> None:
     """List the baselines."""
-    from longhaul.cli.experiments.remote import open_client
-    from longhaul.cli.terminal.console import plain_table, results_console
     from longhaul.orchestrator.execution.run_rows import baseline_rows
 
     with open_client(server_of(options.server, needed_for="baselines"), options.token_env) as client:
         rows = [baseline.model_dump() for baseline in client.baselines()]
-    if options.as_json:
-        print(json.dumps(rows))
-        return
-    results_console().print(plain_table(baseline_rows(rows)) if rows else "no baselines yet")
+    show_rows("baselines", rows, baseline_rows(rows), as_json=options.as_json)

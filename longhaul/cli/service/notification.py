@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
@@ -11,8 +10,8 @@ import typer
 
 from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption
-from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED
-from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, server_of
+from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, show_rows
+from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, open_client, server_of
 from longhaul.orchestrator.database.statuses import EMAIL, NOTIFIED, WEBHOOK
 from longhaul.orchestrator.system.errors import PlanError
 
@@ -70,8 +69,6 @@ class AddOptions:
 @command(app, "add")
 def add_notification(options: AddOptions) -> None:
     """Subscribe to events. The secret that signs a webhook's messages is shown once."""
-    from longhaul.cli.experiments.remote import open_client
-
     way, target = options.place
     with open_client(server_of(options.server, needed_for=_THEM), options.token_env) as client:
         made = client.notify(
@@ -104,15 +101,9 @@ class ListOptions:
 @command(app, "list")
 def list_notifications(options: ListOptions) -> None:
     """List subscriptions, with the last message of each; for admins those of all users."""
-    from longhaul.cli.experiments.remote import open_client
-    from longhaul.cli.terminal.console import plain_table, results_console
-
     with open_client(server_of(options.server, needed_for=_THEM), options.token_env) as client:
         found = client.notifications()
-    if options.as_json:
-        print(json.dumps([one.model_dump() for one in found]))
-        return
-    rows = [
+    shown = [
         {
             "id": one.id,
             "owner": one.owner,
@@ -123,7 +114,7 @@ def list_notifications(options: ListOptions) -> None:
         }
         for one in found
     ]
-    results_console().print(plain_table(rows) if rows else "no subscriptions yet")
+    show_rows("subscriptions", [one.model_dump() for one in found], shown, as_json=options.as_json)
 
 
 @dataclass(frozen=True)
@@ -138,8 +129,6 @@ class OneOptions:
 @command(app, "try")
 def try_notification(options: OneOptions) -> int:
     """Send a trial message now, and print the receiver's reply; exit code 4 if it was not delivered."""
-    from longhaul.cli.experiments.remote import open_client
-
     with open_client(server_of(options.server, needed_for=_THEM), options.token_env) as client:
         found = client.try_notification(options.subscription)
     print(f"{'delivered' if found.status == 'delivered' else 'not delivered'}: {found.answer}")
@@ -149,8 +138,6 @@ def try_notification(options: OneOptions) -> int:
 @command(app, "remove")
 def remove_notification(options: OneOptions) -> None:
     """End a subscription; its messages that wait are not sent."""
-    from longhaul.cli.experiments.remote import open_client
-
     with open_client(server_of(options.server, needed_for=_THEM), options.token_env) as client:
         client.delete_notification(options.subscription)
     print(f"removed {options.subscription}")

@@ -12,6 +12,7 @@ import typer
 
 from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption, read_seconds
+from longhaul.cli.terminal.output import show_rows
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.database.access.tokens import Access
@@ -102,12 +103,7 @@ class ListOptions:
 def list_tokens(options: ListOptions) -> None:
     """List tokens, without their secrets."""
     rows = _access().tokens()
-    if options.as_json:
-        print(json.dumps(rows))
-        return
-    from longhaul.cli.terminal.console import plain_table, results_console
-
-    results_console().print(plain_table(rows) if rows else "no tokens yet")
+    show_rows("tokens", rows, rows, as_json=options.as_json)
 
 
 @dataclass(frozen=True)

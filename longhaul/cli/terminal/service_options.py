@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longhaul.orchestrator.system.errors import PlanError
+
+if TYPE_CHECKING:
+    from longhaul.client import Client
 
 TOKEN_ENV = "LONGHAUL_TOKEN"  # noqa: S105 (the name of a variable)
 ServerOption = Annotated[
@@ -28,6 +31,14 @@ def server_of(given: str | None, *, needed_for: str = "") -> str:
         hint = "give --server, or set LONGHAUL_SERVER"
         raise PlanError(f"looking for {needed_for}", "", f"{needed_for} are kept by a service, and none is named", hint)
     return server
+
+
+def open_client(server: str, token_env: str) -> Client:
+    """The service at this address, with the token of this environment variable."""
+    from longhaul.client import Client
+    from longhaul.orchestrator.system.settings import secret
+
+    return Client(server, secret(token_env))
 
 
 def refuse_with_server(server: str, given: Mapping[str, bool]) -> None:
