@@ -9,7 +9,6 @@ In the end the database has every run once, with the trace of an undisturbed pas
 from __future__ import annotations
 
 import json
-import os
 import random
 import threading
 import time
@@ -34,6 +33,7 @@ from longhaul.orchestrator.results.traces import ALWAYS_KEPT
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.orchestrator.system.errors import ResultsError
 from longhaul.orchestrator.system.settings import Settings, load_settings
+from tests.support.guests import command_of, guests
 from tests.support.parts import DaskScheduler, DaskWorker, Part, Postgres, Service
 
 # Runs of one submission.
@@ -102,16 +102,9 @@ class Lab:
         part.kill()
         part.start()
 
-    def left_behind(self) -> list[str]:
-        """Processes that are still running in a folder of this lab."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                if Path(os.readlink(process / "cwd")).is_relative_to(self.folder):
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
-        return found
+    def left_behind(self) -> list[bytes]:
+        """The commands of processes that are still running in a folder of this lab."""
+        return [command_of(process) for process in guests(self.folder)]
 
 
 @pytest.fixture

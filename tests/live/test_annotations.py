@@ -26,9 +26,7 @@ SCHEDULE = [{"at": "1 s", "path": {"bandwidth": "50 Mbit/s"}}]
 
 @pytest.fixture
 def recorder() -> Recorder:
-    found = Recorder()
-    found.respond.set()
-    return found
+    return Recorder()
 
 
 @pytest.fixture

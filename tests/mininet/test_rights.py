@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from longhaul.orchestrator.plan.compile import Plan, compile_plan
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.guest.conftest import kernel_caches
-from tests.guest.physics.test_determinism import UNPRIVILEGED, unprivileged_place
+from tests.guest.physics.test_determinism import UNPRIVILEGED, as_another_user, unprivileged_place
 from tests.mininet.conftest import Carry
 from tests.support.guests import experiment
 
@@ -29,21 +28,13 @@ def test_another_user_gets_the_same_trace(carry: Carry, unprivileged_place: Path
     shutil.copy(mininet.NET, unprivileged_place / mininet.NET.name)
     os.chown(unprivileged_place / mininet.NET.name, UNPRIVILEGED, UNPRIVILEGED)
     plan = compile_plan(experiment(duration="2 s"), backend="mininet", where="guest")
-    # A fork, since that user may be unable to read the interpreter; all it needs is loaded by now.
-    child = get_context("fork").Process(target=_run_unprivileged, args=(plan, unprivileged_place))
-    child.start()
-    child.join()
-    assert child.exitcode == 0
+    as_another_user(_run_unprivileged, plan, unprivileged_place)
     report = json.loads((unprivileged_place / "report.json").read_text())
     assert report["traces"] == [mine["trace_sha256"]]
     assert "root" in report["missing"], "the backend needs root on a host"
 
 
 def _run_unprivileged(plan: Plan, place: Path) -> None:
-    os.setgroups([])
-    os.setgid(UNPRIVILEGED)
-    os.setuid(UNPRIVILEGED)
-    os.chdir(place)
     for module in (guest, mininet, mininet_host):
         vars(module)["AGENT"] = place / "agent"
     mininet.NET = place / mininet.NET.name

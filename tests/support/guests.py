@@ -106,14 +106,14 @@ def guests(home: Path) -> list[int]:
 def guards(home: Path) -> list[int]:
     """The guards of those kernels."""
     pids = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
-    return [pid for pid in pids if b"longhaul-agent\0guard" in _command(pid) and os.fsencode(home) in _command(pid)]
+    return [pid for pid in pids if b"longhaul-agent\0guard" in command_of(pid) and os.fsencode(home) in command_of(pid)]
 
 
 def kernels(home: Path) -> list[int]:
     """The kernels themselves: the processes of their programs have the same name."""
     # By the program: the guard's child has the guard's command line until it becomes the kernel.
     above = guards(home)
-    linux = [pid for pid in guests(home) if _command(pid).partition(b"\0")[0].endswith(b"/linux")]
+    linux = [pid for pid in guests(home) if command_of(pid).partition(b"\0")[0].endswith(b"/linux")]
     return [pid for pid in linux if _parent(pid) in above]
 
 
@@ -124,7 +124,8 @@ def _parent(pid: int) -> int:
         return 0
 
 
-def _command(pid: int) -> bytes:
+def command_of(pid: int) -> bytes:
+    """The command line of a process, with a NUL after each word; empty if it is gone."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

@@ -15,12 +15,15 @@ from longhaul.orchestrator.system.settings import Grafana
 
 @dataclass
 class Recorder:
-    """The requests to a server, and its responses; the last response repeats."""
+    """The requests to a server, and its responses while `respond` is set; the last response repeats."""
 
     answers: list[int] = field(default_factory=lambda: [200])
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     there: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     respond: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.respond.set()
 
     def wait(self, times: int) -> None:
         for _ in range(times):

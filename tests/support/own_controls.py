@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 _RENO = """\
 // SPDX-License-Identifier: GPL-2.0
@@ -46,6 +47,19 @@ MORE"""
 def reno_source(name: str = "reno", keep: int = 512, more: str = "") -> str:
     """Reno as the kernel has it, for a window of `keep` / 1024 after a loss; `more` are lines at its end."""
     return _RENO.replace("NAME", name).replace("KEEP", str(keep)).replace("MORE", more)
+
+
+def experiment_with(modules: list[Any], *flows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An experiment with user-supplied modules, and with no other module than those of its controls."""
+    return {
+        "experiment": "own",
+        "emulation": "chain",
+        "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
+        "modules": modules,
+        "flows": list(flows),
+        "duration": "1 s",
+        **more,
+    }
 
 
 def reno_folder(folder: Path, name: str = "reno", keep: int = 512) -> Path:

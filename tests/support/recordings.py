@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.load import parse_experiment
@@ -21,6 +22,11 @@ def recorded(name: str) -> tuple[Run, Trace, dict[str, Any]]:
     folder = RUNS / name
     run = Run.from_json(json.loads((folder / "run.json").read_text()))
     return run, read_trace(folder / "trace.bin"), json.loads((folder / "facts.json").read_text())
+
+
+def failed_checks(run: Run, trace: Trace, facts: dict[str, Any]) -> set[str]:
+    """The names of the fidelity checks that fail."""
+    return {check.name for check in check_fidelity(run, trace, facts) if not check.ok}
 
 
 def plain_run(**changes: Any) -> Run:

@@ -33,6 +33,7 @@ from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
 from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.supervise import Stop
+from tests.support.guests import guests
 from tests.support.own_controls import reno_folder
 from tests.support.parts import DaskScheduler, DaskWorker, Part
 from tests.support.waiting import wait_for
@@ -101,14 +102,7 @@ class Lab:
 
     def guests(self) -> list[int]:
         """Processes that work in a worker's staging folder."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                if Path(os.readlink(process / "cwd")).is_relative_to(self.folder):
-                    found.append(int(process.name))
-            except OSError:
-                continue
-        return found
+        return guests(self.folder)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from multiprocessing import Process, get_context
 from pathlib import Path
@@ -104,19 +104,28 @@ def test_another_user_gets_the_same_trace(pipeline: Pipeline, unprivileged_place
 
 def traces_of_another_user(plan: Plan, place: Path) -> set[str]:
     """The trace of a run of an unprivileged user."""
-    # A fork, since that user may not be able to read the interpreter; all needed modules are loaded by now.
-    child = get_context("fork").Process(target=_run_unprivileged, args=(plan, place))
-    child.start()
-    child.join()
-    assert child.exitcode == 0
+    as_another_user(_run_unprivileged, plan, place)
     return set(json.loads((place / "traces.json").read_text()))
 
 
+def as_another_user(work: Callable[[Plan, Path], None], plan: Plan, place: Path) -> None:
+    """Call a function as an unprivileged user in this folder."""
+
+    def unprivileged() -> None:
+        os.setgroups([])
+        os.setgid(UNPRIVILEGED)
+        os.setuid(UNPRIVILEGED)
+        os.chdir(place)
+        work(plan, place)
+
+    # A fork, since that user may not be able to read the interpreter; all needed modules are loaded by now.
+    child = get_context("fork").Process(target=unprivileged)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+
+
 def _run_unprivileged(plan: Plan, place: Path) -> None:
-    os.setgroups([])
-    os.setgid(UNPRIVILEGED)
-    os.setuid(UNPRIVILEGED)
-    os.chdir(place)
     vars(guest)["AGENT"] = place / "agent"
     settings = replace(load_settings(), home=place / "home", cache=place / "cache")
     found = traces(Pipeline(sandbox.Sandbox(settings), Store(settings)), plan, 1)

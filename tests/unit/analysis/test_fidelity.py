@@ -20,13 +20,9 @@ from longhaul.orchestrator.plan.run import End, Module, Qdisc, Run, TraceOptions
 from longhaul.orchestrator.plan.tcp_settings import LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES
 from longhaul.orchestrator.trace.records import Trace
 from tests.support.folders import REPOSITORY
-from tests.support.recordings import recorded
+from tests.support.recordings import failed_checks, recorded
 
 Recording = tuple[Run, Trace, dict[str, Any]]
-
-
-def broken(run: Run, trace: Trace, facts: dict[str, Any]) -> set[str]:
-    return {check.name for check in check_fidelity(run, trace, facts) if not check.ok}
 
 
 def test_a_sound_run_passes_every_check() -> None:
@@ -168,7 +164,7 @@ def _device(facts: dict[str, Any], dev: str) -> dict[str, Any]:
     ],
 )
 def test_each_fault_fails_its_check(spoil: Callable[[Recording], Recording], name: str) -> None:
-    assert name in broken(*spoil(recorded("lossy_pair")))
+    assert name in failed_checks(*spoil(recorded("lossy_pair")))
 
 
 def _of_two_guests(on_the_way: int) -> set[str]:
@@ -178,7 +174,7 @@ def _of_two_guests(on_the_way: int) -> set[str]:
         _device(facts, "a1-s1")["tx_packets"] = _device(facts, "s1-a1")["rx_packets"] + 2
         facts["parts"] = {"guests": [{}, {}], "on_the_way": {"a1-s1": on_the_way}}
 
-    return broken(*_facts(split)(recorded("lossy_pair")))
+    return failed_checks(*_facts(split)(recorded("lossy_pair")))
 
 
 def test_a_packet_that_is_lost_between_guests_fails_the_conservation() -> None:
@@ -201,17 +197,17 @@ def test_a_window_is_checked_in_bytes() -> None:
     """Half-window segments: twice as many packets as the cap's full ones are in flight, which is sound."""
     most = flying_bytes(of_flow(recorded("lossy_pair")[1].acks, 0))
     cap = most + 1
-    assert "window" not in broken(*_capped(cap, snd_wnd=cap, inflight=1000))
-    assert "window" in broken(*_capped(cap, snd_wnd=cap - 1448))
-    assert "window" in broken(*_capped(cap, snd_wnd=cap + 2896))
-    assert "window" in broken(*_capped(most - 1, snd_wnd=most - 1))
+    assert "window" not in failed_checks(*_capped(cap, snd_wnd=cap, inflight=1000))
+    assert "window" in failed_checks(*_capped(cap, snd_wnd=cap - 1448))
+    assert "window" in failed_checks(*_capped(cap, snd_wnd=cap + 2896))
+    assert "window" in failed_checks(*_capped(most - 1, snd_wnd=most - 1))
 
 
 def test_a_window_that_reads_back_differently_fails_the_run() -> None:
     run, trace, facts = recorded("lossy_pair")
     facts = copy.deepcopy(facts)
     facts["flows"][0]["window_clamp_bytes"] = 14_480
-    assert "window" in broken(run, trace, facts)
+    assert "window" in failed_checks(run, trace, facts)
 
 
 def test_a_flow_without_an_answer_is_a_result() -> None:
@@ -234,9 +230,9 @@ def test_dctcp_without_ecn_passes_if_its_syn_was_retransmitted() -> None:
     facts = copy.deepcopy(facts)
     facts["flows"][0] |= {"cc": "dctcp-reno"}
     run = replace(run, flows=(first, *run.flows[1:]))
-    assert "congestion control in use" in broken(run, trace, facts)
+    assert "congestion control in use" in failed_checks(run, trace, facts)
     facts["flows"][0]["connected_us"] = 1_063_616
-    assert "congestion control in use" not in broken(run, trace, facts)
+    assert "congestion control in use" not in failed_checks(run, trace, facts)
 
 
 def test_frames_that_were_corrupted_may_be_refused() -> None:
@@ -254,9 +250,9 @@ def test_frames_that_were_corrupted_may_be_refused() -> None:
         _device(changed, "s1-b1")["tx_packets"] -= frames
         return changed
 
-    assert broken(corrupting, trace, refusing(10)) == set()
-    assert broken(corrupting, trace, refusing(200)) == {"conservation", "no drop elsewhere"}
-    assert broken(run, trace, refusing(1)) >= {"conservation", "no drop elsewhere"}
+    assert failed_checks(corrupting, trace, refusing(10)) == set()
+    assert failed_checks(corrupting, trace, refusing(200)) == {"conservation", "no drop elsewhere"}
+    assert failed_checks(run, trace, refusing(1)) >= {"conservation", "no drop elsewhere"}
 
 
 def test_a_link_is_idle_if_few_bytes_wait() -> None:
@@ -266,9 +262,9 @@ def test_a_link_is_idle_if_few_bytes_wait() -> None:
     idle = np.flatnonzero(links["id"] == 0)[10:30]
     links["queue_packets"][:], links["queue_packets"][idle], links["queue_bytes"][:] = 0, 20, 20 * 74
     links["tx_bytes"][idle] = links["tx_bytes"][idle[0]] + np.arange(len(idle)) * 1480
-    assert "bottleneck rate" not in broken(run, replace(trace, links=links), facts)
+    assert "bottleneck rate" not in failed_checks(run, replace(trace, links=links), facts)
     links["queue_bytes"][:] = 20 * 1514
-    assert "bottleneck rate" in broken(run, replace(trace, links=links), facts)
+    assert "bottleneck rate" in failed_checks(run, replace(trace, links=links), facts)
 
 
 def _with_iperf3(**reported: Any) -> Recording:
@@ -292,12 +288,12 @@ def _with_iperf3(**reported: Any) -> Recording:
 
 
 def test_an_iperf3_report_that_agrees_passes() -> None:
-    assert broken(*_with_iperf3()) == set()
+    assert failed_checks(*_with_iperf3()) == set()
 
 
 def test_an_iperf3_client_that_never_began_has_no_report() -> None:
     none = dict.fromkeys(("block_bytes", "sender_cc", "receiver_cc", "bytes_received"))
-    assert broken(*_with_iperf3(bytes_sent=0, bytes_given=0, **none)) == set()
+    assert failed_checks(*_with_iperf3(bytes_sent=0, bytes_given=0, **none)) == set()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +311,7 @@ def test_an_iperf3_client_that_never_began_has_no_report() -> None:
     ids=lambda reported: "_".join(f"{key}_{value}" for key, value in reported.items()),
 )
 def test_an_iperf3_report_that_differs_fails_the_run(reported: dict[str, Any]) -> None:
-    assert broken(*_with_iperf3(**reported)) == {"iperf3 agrees"}
+    assert failed_checks(*_with_iperf3(**reported)) == {"iperf3 agrees"}
 
 
 def test_ecn_that_a_receiver_refuses_fails_the_run() -> None:
@@ -323,11 +319,11 @@ def test_ecn_that_a_receiver_refuses_fails_the_run() -> None:
     asking = replace(
         run, nodes=tuple(replace(node, sysctls=(*node.sysctls, ("net/ipv4/tcp_ecn", "1"))) for node in run.nodes)
     )
-    assert "ECN as asked" in broken(asking, trace, facts)
+    assert "ECN as asked" in failed_checks(asking, trace, facts)
     late = copy.deepcopy(facts)
     for fact in late["flows"]:
         fact["connected_us"] = 1_200_000
-    assert "ECN as asked" not in broken(asking, trace, late)
+    assert "ECN as asked" not in failed_checks(asking, trace, late)
 
 
 def _largest(run: Run) -> Run:

@@ -13,9 +13,8 @@ from longhaul.orchestrator.analysis.dual_queue import measure_queues
 from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
 from longhaul.orchestrator.analysis.measures import summarise
 from longhaul.orchestrator.plan.qdiscs import CLSACT
-from longhaul.orchestrator.plan.run import Run
-from longhaul.orchestrator.trace.records import DROP_QUEUE, ECN_MARKED, QUEUE_CLASSIC, QUEUE_L4S, Trace
-from tests.support.recordings import recorded, trace_of
+from longhaul.orchestrator.trace.records import DROP_QUEUE, ECN_MARKED, QUEUE_CLASSIC, QUEUE_L4S
+from tests.support.recordings import failed_checks, recorded, trace_of
 
 ECT0, ECT1 = 2, 1
 
@@ -79,10 +78,6 @@ def test_only_a_link_with_dualpi2_has_two_queues() -> None:
     assert "dual" not in plain["path"]
 
 
-def broken(run: Run, trace: Trace, facts: dict[str, Any]) -> set[str]:
-    return {check.name for check in check_fidelity(run, trace, facts) if not check.ok}
-
-
 def test_the_recording_passes_every_check() -> None:
     checks = check_fidelity(*recorded("two_queues"))
     assert [check.text for check in checks if not check.ok] == []
@@ -121,7 +116,7 @@ def test_each_fault_fails_its_check(spoil: Callable[[dict[str, Any]], object], n
     run, trace, facts = recorded("two_queues")
     facts = copy.deepcopy(facts)
     spoil(facts)
-    assert name in broken(run, trace, facts)
+    assert name in failed_checks(run, trace, facts)
 
 
 def test_a_packet_that_keeps_ect0_fails_the_run() -> None:
@@ -129,12 +124,12 @@ def test_a_packet_that_keeps_ect0_fails_the_run() -> None:
     departures = trace.departures.copy()
     scalable = (departures["destination_port"] == run.flows[1].port) & (departures["ecn"] == ECT1)
     departures["ecn"][scalable.argmax()] = ECT0
-    assert broken(run, replace(trace, departures=departures), facts) == {"ECT as asked"}
+    assert failed_checks(run, replace(trace, departures=departures), facts) == {"ECT as asked"}
 
 
 def test_a_lost_departure_is_noticed() -> None:
     run, trace, facts = recorded("two_queues")
-    assert "two queues" in broken(run, replace(trace, departures=trace.departures[:-1]), facts)
+    assert "two queues" in failed_checks(run, replace(trace, departures=trace.departures[:-1]), facts)
 
 
 def test_a_missing_filter_fails_the_run() -> None:
@@ -142,4 +137,4 @@ def test_a_missing_filter_fails_the_run() -> None:
     facts = copy.deepcopy(facts)
     for device in facts["devices"]:
         device["qdiscs"] = [qdisc for qdisc in device["qdiscs"] if qdisc["kind"] != CLSACT]
-    assert broken(run, trace, facts) == {"devices as asked"}
+    assert failed_checks(run, trace, facts) == {"devices as asked"}

@@ -18,7 +18,7 @@ from longhaul.orchestrator.plan.run import Expectation, Run
 from longhaul.orchestrator.spec.amounts import say_amount
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVENT_REQUEST_LOST, EVENT_ROUND, Records
-from tests.support.recordings import plain_run, recorded, steady, trace_of
+from tests.support.recordings import failed_checks, plain_run, recorded, steady, trace_of
 
 
 def facts(run: Run, **flow_changes: Any) -> dict[str, Any]:
@@ -299,9 +299,9 @@ def test_several_flows_together_have_the_sums_of_them_and_the_percentiles_of_all
 )
 def test_a_count_of_one_end_that_differs_is_found(fact: str, value: int, name: str) -> None:
     run, trace, found = recorded("requests")
-    assert not [check for check in check_fidelity(run, trace, found) if not check.ok]
+    assert failed_checks(run, trace, found) == set()
     found["flows"][0][fact] = value
-    assert name in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+    assert name in failed_checks(run, trace, found)
 
 
 def test_rounds_are_those_of_the_clients_together_or_of_a_lone_one() -> None:
@@ -331,9 +331,9 @@ def _moved(events: Records, what: int, by_ns: int) -> None:
 )
 def test_a_round_with_other_times_than_its_responses_is_found(what: int, by_ns: int) -> None:
     run, trace, found = recorded("barrier")
-    assert not [check for check in check_fidelity(run, trace, found) if not check.ok]
+    assert failed_checks(run, trace, found) == set()
     _moved(trace.events, what, by_ns)
-    assert "rounds of a barrier" in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+    assert "rounds of a barrier" in failed_checks(run, trace, found)
 
 
 def test_a_round_that_begins_before_the_end_of_the_one_before_is_found() -> None:
@@ -343,7 +343,7 @@ def test_a_round_that_begins_before_the_end_of_the_one_before_is_found() -> None
     # The whole second round, a microsecond earlier at its begin.
     trace.events["value"][asked[3:6]] += 1000
     trace.events["value"][ended[1]] += 1000
-    assert "rounds of a barrier" in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+    assert "rounds of a barrier" in failed_checks(run, trace, found)
 
 
 @pytest.mark.parametrize("flow", [0, 2, 3])
@@ -358,15 +358,14 @@ def test_a_response_without_its_event_is_no_round() -> None:
     events = trace.events
     at = np.flatnonzero((events["what"] == EVENT_REQUEST) & (events["id"] == 1))[1]
     events["what"][at] = EVENT_REQUEST_LOST
-    broken = {check.name for check in check_fidelity(run, trace, found) if not check.ok}
-    assert broken == {"requests of both ends", "rounds of a barrier"}
+    assert failed_checks(run, trace, found) == {"requests of both ends", "rounds of a barrier"}
 
 
 @pytest.mark.parametrize("change", [{"bytes_received": 1}, {"bytes_sent": 10**9}])
 def test_a_stream_whose_ends_differ_is_found(change: dict[str, int]) -> None:
     run, trace, found = recorded("requests")
     found["flows"][2] |= change
-    assert "bytes of streams" in {check.name for check in check_fidelity(run, trace, found) if not check.ok}
+    assert "bytes of streams" in failed_checks(run, trace, found)
 
 
 def test_a_recorded_run_keeps_its_numbers() -> None:

@@ -11,7 +11,7 @@ import pytest
 from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
 from longhaul.orchestrator.analysis.fidelity.cpu_budget import over_budget
 from longhaul.orchestrator.analysis.measures import summarise
-from tests.support.recordings import recorded
+from tests.support.recordings import failed_checks, recorded
 
 NAME = "real_clock"
 
@@ -20,7 +20,7 @@ def broken(change: Callable[[dict[str, Any]], object]) -> set[str]:
     run, trace, facts = recorded(NAME)
     facts = copy.deepcopy(facts)
     change(facts)
-    return {check.name for check in check_fidelity(run, trace, facts) if not check.ok}
+    return failed_checks(run, trace, facts)
 
 
 def test_a_sound_recording_passes_every_check() -> None:

@@ -21,9 +21,7 @@ OF_RUN = [f"run:{RUN_ID}", "experiment:path-change", "backend:sandbox"]
 
 @pytest.fixture
 def recorder() -> Recorder:
-    found = Recorder()
-    found.respond.set()
-    return found
+    return Recorder()
 
 
 @pytest.fixture

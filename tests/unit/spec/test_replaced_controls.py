@@ -17,7 +17,7 @@ from longhaul.orchestrator.spec.load import OwnCode, load_experiment, parse_expe
 from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.spec.user_code.user_modules import Entry, entry_of
 from longhaul.orchestrator.system.errors import PlanError, SpecError
-from tests.support.own_controls import reno_folder, reno_source
+from tests.support.own_controls import experiment_with, reno_folder, reno_source
 
 PARAMETERS = """
 static int beta __read_mostly = 600;
@@ -32,16 +32,8 @@ CUBIC = reno_source("cubic", more=PARAMETERS)
 
 
 def data(modules: list[Any], *controls: str, **more: Any) -> dict[str, Any]:
-    return {
-        "experiment": "own",
-        # No module but those of the controls.
-        "emulation": "chain",
-        "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
-        "modules": modules,
-        "flows": [{"name": f"flow-{place}", "cc": cc} for place, cc in enumerate(controls)],
-        "duration": "1 s",
-        **more,
-    }
+    flows = [{"name": f"flow-{place}", "cc": cc} for place, cc in enumerate(controls)]
+    return experiment_with(modules, *flows, **more)
 
 
 def planned(modules: list[Any], *controls: str, **more: Any) -> Run:

@@ -14,7 +14,7 @@ from longhaul.orchestrator.spec.load import load_experiment, parse_experiment
 from longhaul.orchestrator.spec.parameters import Parameter, object_parameters, parameters_of_user_source
 from longhaul.orchestrator.spec.user_code.module_sources import admit_sources, read_sources
 from longhaul.orchestrator.system.errors import SpecError
-from tests.support.own_controls import reno_source
+from tests.support.own_controls import experiment_with, reno_source
 
 SOURCE = (
     reno_source("mine")
@@ -27,15 +27,7 @@ SOURCE = (
 
 
 def data(modules: list[str], cc: str, **flow: Any) -> dict[str, Any]:
-    return {
-        "experiment": "own",
-        # No module but those of the controls.
-        "emulation": "chain",
-        "path": {"bandwidth": "1 Mbit/s", "rtt": "10 ms"},
-        "modules": modules,
-        "flows": [{"name": "a", "cc": cc, **flow}],
-        "duration": "1 s",
-    }
+    return experiment_with(modules, {"name": "a", "cc": cc, **flow})
 
 
 @pytest.fixture
