@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from longhaul.orchestrator.database.connection import Database, chunks
+from longhaul.orchestrator.database.connection import InDatabase, chunks
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import normal, word
 from longhaul.orchestrator.database.tables import ANNOTATION_WORDS, ANNOTATIONS
@@ -53,11 +53,8 @@ class Annotation:
 NOTHING = Annotation()
 
 
-class Annotations:
+class Annotations(InDatabase):
     """The annotations in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of(self, subjects: Sequence[str]) -> dict[str, Annotation]:
         """Those of runs or experiments, by their ids."""

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, insert, or_, select, update
 
 from longhaul.orchestrator.database.annotations import forget_annotations
-from longhaul.orchestrator.database.connection import Database, chunks, new_keys, only_id, page_of
+from longhaul.orchestrator.database.connection import InDatabase, chunks, new_keys, only_id, page_of
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.filters import Filter, is_kept
 from longhaul.orchestrator.database.lists.groups import Group, groups_of
 from longhaul.orchestrator.database.lists.orders import NEWEST, Order, Place, read_order
 from longhaul.orchestrator.database.outcomes import settle
 from longhaul.orchestrator.database.run_records import AT_ITS_END, Row, measure_rows, record_of
-from longhaul.orchestrator.database.search_fields import numbers_of, rerun_in
+from longhaul.orchestrator.database.search_fields import numbers_of, without_words
 from longhaul.orchestrator.database.shared_texts import Measure, keep_texts, measures_in, share_texts, texts_of
 from longhaul.orchestrator.database.statuses import KEPT, LIVE
 from longhaul.orchestrator.database.tables import (
@@ -49,11 +49,8 @@ class Value(NamedTuple):
     value: float | None
 
 
-class Catalog:
+class Catalog(InDatabase):
     """The runs in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, run_id: str, document: RunDocument, run: Mapping[str, Any]) -> None:
         """Record a kept run, its document and its run.json; one that was recorded as kept before stays as it was."""
@@ -98,7 +95,7 @@ class Catalog:
             row = connection.execute(query.where(RUNS.c.id == run_id)).one_or_none()
         if row is None:
             return None
-        found = _without_words(_row(row))
+        found = without_words(_row(row))
         return found | {"document": None if found["document"] is None else json.loads(found["document"])}
 
     def status(self, run_id: str) -> str | None:
@@ -161,7 +158,7 @@ class Catalog:
                 query, holds = query.join(found.runs, found.runs.c.run_id == RUNS.c.id), found.sought
                 by = (found.runs.c.created_at, found.runs.c.run_id)
             query = wanted.apply(query, RUNS, holds)
-            return [_without_words(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first, by)]
+            return [without_words(row) for row in page_of(connection, query, RUNS, limit, after, oldest_first, by)]
 
     def ordered(
         self,
@@ -183,7 +180,7 @@ class Catalog:
             rows: dict[str, Any] = {}
             for some in chunks(list(values)):
                 rows |= {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(some)))}
-        shown = [(_without_words(_row(rows[key])), value) for key, value in values.items()]
+        shown = [(without_words(_row(rows[key])), value) for key, value in values.items()]
         return [(row, Place(value, row["created_at"], row["id"])) for row, value in shown]
 
     def kept(self, limit: int, sort: str, text: str) -> list[Row]:
@@ -206,7 +203,7 @@ class Catalog:
         for some in chunks(run_ids):
             with self._database.read() as connection:
                 rows = {row.id: row for row in connection.execute(select(RUNS).where(RUNS.c.id.in_(some)))}
-            yield from (_without_words(_row(rows[key])) for key in some if key in rows)
+            yield from (without_words(_row(rows[key])) for key in some if key in rows)
 
     def fields_of(self, run_ids: Sequence[str]) -> list[str]:
         """The swept fields of these runs, each once."""
@@ -381,12 +378,6 @@ def _arranged(
         query = query.outerjoin(swept, swept.c.run_id == RUNS.c.id)
     found = matching(connection, query, wanted, _MOST_SORTED)
     return None if found is None else order.arranged(found, keys, after)
-
-
-def _without_words(row: Row) -> Row:
-    """The row without its index words, which alone contain the kept run that this one repeats."""
-    words = row.pop("words")
-    return row | {"rerun_of": rerun_in(words)}
 
 
 def _write_document(connection: Connection, run_id: str, document: str, measures: Sequence[Row]) -> None:

@@ -202,6 +202,13 @@ _FILE_HINTS = (
 )
 
 
+class InDatabase:
+    """The rows of one kind in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
 def _file_hint(what: str) -> str:
     return next((hint for word, hint in _FILE_HINTS if word in what.lower()), "check that the file is complete")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
 
-from longhaul.orchestrator.database.connection import Database, insert_new
+from longhaul.orchestrator.database.connection import InDatabase, insert_new
 from longhaul.orchestrator.database.tables import COUNTS, EXPORTERS
 
 # An exporter without a report for this long counts only with the samples that it left waiting.
@@ -35,11 +35,8 @@ class Export:
     spool_bytes: int
 
 
-class Counts:
+class Counts(InDatabase):
     """The counts of one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, **rises: float) -> None:
         """Count."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.tables import EVENTS, EXPERIMENT_RUNS, EXPERIMENTS, LARGEST_ID
 
@@ -50,11 +50,8 @@ def newest_id(connection: Connection) -> int:
     return connection.execute(select(func.max(EVENTS.c.id))).scalar() or 0
 
 
-class EventLog:
+class EventLog(InDatabase):
     """Reads the log."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def after(self, last: int, limit: int = 1000) -> list[Row]:
         """Every event after that one, the oldest first."""

@@ -16,12 +16,12 @@ from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from longhaul.orchestrator.database.access.deliveries import queue_event
 from longhaul.orchestrator.database.annotations import NOTHING, Annotation, annotate, forget_annotations
-from longhaul.orchestrator.database.connection import Database, chunks, only_id, page_of
+from longhaul.orchestrator.database.connection import InDatabase, chunks, only_id, page_of
 from longhaul.orchestrator.database.events import newest_id, say, say_all
 from longhaul.orchestrator.database.filters import Filter
 from longhaul.orchestrator.database.outcomes import close_if_over, give_up, say_over
 from longhaul.orchestrator.database.run_records import now
-from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, rerun_in
+from longhaul.orchestrator.database.search_fields import IS_RERUN, experiment_traits, without_words
 from longhaul.orchestrator.database.statuses import EXPECTATION_MISSED, KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
 from longhaul.orchestrator.database.work import Wanted, enqueue
@@ -53,11 +53,8 @@ class Submission:
     annotation: Annotation = NOTHING
 
 
-class Experiments:
+class Experiments(InDatabase):
     """The experiments in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def submit(self, submission: Submission) -> str:
         """Record an experiment and queue its runs that are not kept; its id, or that of the earlier submission with the same key."""
@@ -160,7 +157,7 @@ class Experiments:
         query = wanted.apply(select(*(column for column in EXPERIMENTS.c if column.name not in wide)), EXPERIMENTS)
         with self._database.read() as connection:
             return [
-                _without_words(row)
+                without_words(row)
                 for row in page_of(connection, query.offset(skip or None), EXPERIMENTS, limit, after, oldest_first)
             ]
 
@@ -334,11 +331,5 @@ def _asked_before(connection: Connection, owner: str, idempotency_key: str | Non
 
 
 def _experiment(row: Any) -> Row:
-    found = _without_words(dict(row._mapping))
+    found = without_words(dict(row._mapping))
     return found | {name: json.loads(found[name]) for name in ("spec", "lint", "asked")}
-
-
-def _without_words(row: Row) -> Row:
-    """The row without its index words, which alone contain the kept run that this one repeats."""
-    words = row.pop("words")
-    return row | {"rerun_of": rerun_in(words)}

@@ -9,17 +9,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import func, select
 
-from longhaul.orchestrator.database.connection import Database, chunks
+from longhaul.orchestrator.database.connection import InDatabase, chunks
 from longhaul.orchestrator.database.shared_texts import texts_of
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, RUNS
 
 
-class Identities:
+class Identities(InDatabase):
     """The identities in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of_runs(self, run_ids: Sequence[str]) -> dict[str, str]:
         """The runs among these that are kept with an identity."""

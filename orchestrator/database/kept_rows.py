@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Select, select
 
-from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS
 from longhaul.orchestrator.plan.run_document import RunDocument
@@ -42,11 +42,8 @@ class KeptRow:
         return str(self.columns["id"])
 
 
-class KeptRows:
+class KeptRows(InDatabase):
     """The kept runs of one database; each iteration sees one moment."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def sweep(self, wanted: str) -> Sweep:
         """An experiment by its id or the beginning of one, or all runs of a name; NotFound."""

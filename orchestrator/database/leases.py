@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, case, or_, select, update
 
-from longhaul.orchestrator.database.connection import Database, insert_new
+from longhaul.orchestrator.database.connection import InDatabase, insert_new
 from longhaul.orchestrator.database.tables import LEASES
 
 
@@ -21,11 +21,8 @@ def root_slot(host: str = "") -> str:
     return f"root@{host or socket.gethostname()}"
 
 
-class Leases:
+class Leases(InDatabase):
     """The leases in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def take(self, name: str, holder: str, lease_s: float, about: str = "") -> int | None:
         """Take a lease: its fence, or None if another holder has it."""

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, delete, select, update
 
-from longhaul.orchestrator.database.connection import Database, insert_new
+from longhaul.orchestrator.database.connection import InDatabase, insert_new
 from longhaul.orchestrator.database.tables import RUNS, SPANS
 from longhaul.orchestrator.plan.run_document import PrometheusSpan
 from longhaul.orchestrator.system.errors import ExportError
@@ -68,11 +68,8 @@ def earliest_ms(now_ms: int, window_s: int) -> int:
     return now_ms - window_s * 1000 * (_MARGIN - 1) // _MARGIN
 
 
-class Spans:
+class Spans(InDatabase):
     """The places of a database's runs."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of(self, run_id: str) -> Span | None:
         """A run's place, if it has one."""

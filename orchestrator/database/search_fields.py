@@ -126,6 +126,12 @@ def rerun_in(words: str) -> str | None:
     return next((one.removeprefix(_RERUN) for one in words.split() if one.startswith(_RERUN)), None)
 
 
+def without_words(row: dict[str, Any]) -> dict[str, Any]:
+    """The row without its index words, which alone contain the kept run that this one repeats."""
+    words = row.pop("words")
+    return row | {"rerun_of": rerun_in(words)}
+
+
 def experiment_traits(
     key: str, name: str, about: str, owner: str, runs: Iterable[Run], rerun_of: str | None = None
 ) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
-from longhaul.orchestrator.database.connection import Database, chunks, insert_new, new_keys
+from longhaul.orchestrator.database.connection import InDatabase, chunks, insert_new, new_keys
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.events import PROGRESS, say, say_all
 from longhaul.orchestrator.database.lists.queue_order import first_in_order, is_free
@@ -193,11 +193,8 @@ def _put_back(connection: Connection, run_id: str, why: Mapping[str, Any], *, co
     add_counts(connection, {"retries": 1 if counted else 0})
 
 
-class Work:
+class Work(InDatabase):
     """The run queue, for workers."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def claim(
         self,

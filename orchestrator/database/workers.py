@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.tables import WORKERS
 
 Row = dict[str, Any]
@@ -30,11 +30,8 @@ class Worker:
     needs: Sequence[str]
 
 
-class Workers:
+class Workers(InDatabase):
     """The workers in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def tell(self, dispatcher: str, workers: Sequence[Worker], version: str) -> None:
         """Replace a dispatcher's workers."""

@@ -22,7 +22,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, or_, select, update
 
 from longhaul.orchestrator.database.access.subscriptions import Wish, last_message, wish_of
-from longhaul.orchestrator.database.connection import Database, insert_new
+from longhaul.orchestrator.database.connection import InDatabase, insert_new
 from longhaul.orchestrator.database.counters import add_counts
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import rerun_in
@@ -109,11 +109,8 @@ def _wants(wish: Wish, name: str, event: str, more: Mapping[str, Any]) -> bool:
     return event != BASELINE_BROKEN or more["baseline"]["branch"] == wish.branch
 
 
-class Deliveries:
+class Deliveries(InDatabase):
     """The messages of one database, for those who send them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def claim(self, holder: str, lease_s: float) -> Delivery | None:
         """The message that is due first. An owner has one at a time, so that no slow receiver delays the messages of others."""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Select, insert, select
 
 from longhaul.orchestrator.database.access.tokens import SHARED, end_token, new_token
-from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.statuses import MOST_SHARED_DAYS, MOST_SHARED_RUNS
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, SHARES, TOKENS
@@ -41,11 +41,8 @@ class Share:
         return f"runs/{self.runs[0]}" if len(self.runs) == 1 else f"compare?runs={','.join(self.runs)}"
 
 
-class Shares:
+class Shares(InDatabase):
     """The shares of one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(
         self, owner: str, lifetime_s: float, *, runs: Sequence[str] = (), experiment_id: str | None = None

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import delete, func, insert, or_, select, update
 
 from longhaul.orchestrator.database.access.tokens import SHARED, Caller
-from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.statuses import MOST_SUBSCRIPTIONS, NOTIFIED, WEBHOOK
 from longhaul.orchestrator.database.tables import EXPERIMENTS, SUBSCRIPTIONS, TOKENS
@@ -58,11 +58,8 @@ class Subscription:
     last_answer: str | None
 
 
-class Subscriptions:
+class Subscriptions(InDatabase):
     """The subscriptions in one database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, caller: Caller, wish: Wish) -> tuple[Subscription, str | None]:
         """A new subscription, and the secret of a webhook, which is shown once; NotFound, PlanError."""

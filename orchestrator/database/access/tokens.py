@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from longhaul.orchestrator.database.connection import Database
+from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
 from longhaul.orchestrator.system.access_settings import USER_NAME
@@ -55,11 +55,8 @@ class Caller:
         return self.scope != SHARED and SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
-class Access:
+class Access(InDatabase):
     """Tokens and sessions."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add_token(self, name: str, scope: str, lifetime_s: float | None = None) -> tuple[str, Row]:
         """A new token, to be shown once, and its row."""
