@@ -16,9 +16,7 @@ _EXPERIMENT = r"^[0-9a-f]{16}$"
 class NewToken(Wire):
     """A token to make."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": "ci", "scope": "run", "days": 90}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ci", "scope": "run", "days": 90}]})
 
     name: str = Field(pattern=TOKEN_NAME)
     scope: Literal["read", "run", "gate", "admin"]
@@ -45,9 +43,7 @@ class ShownToken(Token):
 class Login(Wire):
     """The token with which a web page logs in."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"token": "lh_0123456789ab_" + "x" * 43}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"token": "lh_0123456789ab_" + "x" * 43}]})
 
     token: str = Field(max_length=200, pattern=TEXT)
 
@@ -64,9 +60,7 @@ class Session(Wire):
 class NewShare(Wire):
     """A result to share: runs, of which several are a comparison, or an experiment."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"runs": ["5d41402abc4b2a769e07"], "days": 30}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"runs": ["5d41402abc4b2a769e07"], "days": 30}]})
 
     runs: list[Annotated[str, Field(pattern=_RUN)]] = Field(default=[], max_length=MOST_SHARED_RUNS)
     experiment_id: str | None = Field(None, pattern=_EXPERIMENT)

@@ -15,9 +15,7 @@ MOST_EXCEPT, MOST_RUNS, MOST_NAMED = 1000, 100, 100
 class BulkAction(Wire):
     """What to do with all runs that match the filter in the query, some of them with each request."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"action": "pin", "until": "2031-05-17T09:00:00.000Z"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"action": "pin", "until": "2031-05-17T09:00:00.000Z"}]})
 
     action: Literal["delete", "pin", "unpin", "rerun"]
     until: Annotated[str, Field(pattern=WHEN)] | None = Field(

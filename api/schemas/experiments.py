@@ -67,12 +67,10 @@ Tags = Annotated[
 Comment = Annotated[str, Field(max_length=LONGEST_COMMENT, pattern=TEXT, description="A comment of several lines.")]
 
 
-class AnnotationChange(BaseModel):
+class AnnotationChange(Wire):
     """New values of a title, tags or a comment; what is left out stays."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"title": "BBR to Chile", "tags": ["night"]}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "BBR to Chile", "tags": ["night"]}]})
 
     title: Title | None = None
     tags: Tags | None = None
@@ -83,7 +81,7 @@ class ExperimentChange(AnnotationChange):
     """What may change of a submitted experiment; what is left out stays."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"priority": 5}, {"title": "BBR to Chile", "tags": ["night"]}]}
+        json_schema_extra={"examples": [{"priority": 5}, {"title": "BBR to Chile", "tags": ["night"]}]}
     )
 
     priority: Priority | None = None
@@ -93,7 +91,6 @@ class AskedFor(Wire):
     """An experiment to run: its fields or the name of a shipped one, never a file on the server."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"spec": QUICK}, {"shipped": "quick", "set": ["path.rtt=80ms"], "repeats": 3}]},
     )
 
@@ -186,7 +183,7 @@ class ExperimentRow(Wire):
     """An experiment in a list."""
 
     # Defaults are for the client of an older service; this service always sends these fields.
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     id: str
     href: str
@@ -236,7 +233,7 @@ class RunRow(Wire):
     """A run in a list."""
 
     # Defaults are for the client of an older service; this service always sends these fields.
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     id: str
     href: str
@@ -343,7 +340,7 @@ class Result(Wire):
 class NewBaseline(Wire):
     """The experiment to make a baseline."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"experiment_id": "0123456789abcdef"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"experiment_id": "0123456789abcdef"}]})
 
     experiment_id: str = Field(pattern=r"^[0-9a-f]{16}$")
 
@@ -352,7 +349,7 @@ class Baseline(NewBaseline):
     """The experiment with which later ones of the same name are compared on a branch."""
 
     # Defaults are for the client of an older service; this service always sends these fields.
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     name: str
     branch: str

@@ -38,7 +38,7 @@ class Host(Wire):
     """A host and its lease."""
 
     # Defaults are for the client of an older service; this service always sends these fields.
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     id: str
     holder: str | None
@@ -53,7 +53,7 @@ class Host(Wire):
 class StopHosts(Wire):
     """The hosts on which to stop everything."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"hosts": []}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"hosts": []}]})
 
     hosts: list[Annotated[str, Field(max_length=64, pattern=HOST_NAME)]] = Field(
         default=[], max_length=100, description="All hosts if empty."
@@ -71,9 +71,7 @@ class Stopped(Wire):
 class AskedLease(Wire):
     """The duration and purpose of a lease."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"seconds": 600, "about": "kernel tests"}]})
 
     seconds: Annotated[int, Field(ge=1, le=86_400), WHOLE]
     about: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""

@@ -31,7 +31,6 @@ class NewKernel(Wire):
     """A kernel to build: the source is either a version or an archive that was sent."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [{"name": "with-etf", "base": "6.12", "patches": [], "config": ["CONFIG_NET_SCH_ETF=m"]}]
         },
@@ -99,7 +98,7 @@ class Kernel(Wire):
     """A kernel of the sandbox: a version, or a name of `longhaul kernel add`."""
 
     # Defaults are for the client of an older service; this service always sends these fields.
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     version: str
     built: bool

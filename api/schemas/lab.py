@@ -155,7 +155,7 @@ class Extent(Wire):
 class Claim(Wire):
     """A paper's claim and the measured value."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     claim: str
     grade: str = Field(alias="class", description="number, ordering or curve")
@@ -228,7 +228,7 @@ class Picture(Wire):
 class Reproduction(Wire):
     """Which runs of a figure to submit."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"extent": "quick"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"extent": "quick"}]})
 
     extent: Literal["quick", "full"] = "quick"
 

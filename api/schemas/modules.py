@@ -34,9 +34,7 @@ MODULE_LICENSE("GPL");
 class ModuleFiles(Wire):
     """The sources of a congestion-control module."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"files": {"tcp_mine.c": _SMALLEST_MODULE}}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"files": {"tcp_mine.c": _SMALLEST_MODULE}}]})
 
     files: dict[Annotated[str, Field(max_length=300)], str] = Field(
         min_length=1, max_length=200, description="File name -> text: sources, headers, Makefiles and scripts."

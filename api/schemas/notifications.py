@@ -17,7 +17,6 @@ class NewSubscription(Wire):
     """What to be notified of, and how: of one experiment, or of those of the caller or of everyone, by name."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {"way": "webhook", "target": "https://hooks.example.org/longhaul", "events": ["expectation.missed"]},

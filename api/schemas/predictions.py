@@ -17,7 +17,6 @@ class PredictionAsked(Wire):
     """A transfer whose time is to be predicted."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [{"size": "40 MB", "path": "20 Mbit/s, 20 ms, buffer 1 BDP", "streams": [1], "cc": ["cubic"]}]
         },

@@ -99,7 +99,6 @@ class ModelAsked(Wire):
     """What a model shall make, as in `recording: {model: ...}` of an experiment."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"parameters": {"snr_db": 15}, "length": "60 s", "seed": 1}]},
     )
 
