@@ -252,7 +252,7 @@ fuzz-parts: .venv/.stamp agent #- drawn experiments in one, two and three guests
 	@$(PYTHON) -m pytest tests/fuzz/test_parts.py --timeout 0 --kernel $(KERNEL) --parts $(PARTS) --from-seed $(SEED) --remember
 
 fuzz-api: .venv/.stamp agent kernel #- schemathesis against the service for a chosen time (MINUTES=20 SEED=1)
-	@$(PYTHON) -m tests.api.fuzzing $(MINUTES) $(SEED)
+	@$(PYTHON) -m pytest tests/api/test_schemathesis.py --timeout 0 --capture no --api-minutes $(MINUTES) --from-seed $(SEED)
 
 test-stock-kernel: .venv/.stamp #- the modules on Debian's own kernels, booted in qemu without KVM
 	@./setup.sh check stock bpf
