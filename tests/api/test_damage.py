@@ -9,7 +9,7 @@ import pytest
 
 from longhaul.orchestrator.system.errors import RunDamaged
 from tests.api.hostile import PROBLEM
-from tests.support.damage import flip
+from tests.support.documents import flip
 from tests.support.service import ROOT, Service
 
 BODY = {"shipped": "quick", "seed": 4714}

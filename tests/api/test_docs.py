@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import yaml
 from tests.api.test_ci_journey import written
 from tests.support.folders import REPOSITORY
 from tests.support.pages import DOCS, blocks
+from tests.support.programs import run_program
 from tests.support.service import Service, served
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())
@@ -37,13 +37,8 @@ def blocks_in(page: str, language: str) -> list[str]:
 
 def test_the_notebook_of_the_client(service: Service, tmp_path: Path) -> None:
     notebook = "\n".join(blocks_in("client.md", "python"))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", notebook],
-        cwd=tmp_path,
-        env={**os.environ, **service.command("gate")},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_program(
+        [sys.executable, "-W", "error", "-c", notebook], cwd=tmp_path, env={**os.environ, **service.command("gate")}
     )
     assert done.returncode == 0, done.stderr
     for part in ("0 of 6 runs are known", " done", "Mbit/s (", "the queue had up to", "'t_s':", "acks.parquet"):
@@ -102,13 +97,10 @@ class Job:
             "LONGHAUL_HOME": str(self.folder / "home"),
         }
         # The options with which GitHub starts bash.
-        done = subprocess.run(
+        done = run_program(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.folder,
             env={**os.environ, "PATH": self.path, **runner, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
         )
         self.output += done.stdout + done.stderr
         if output.exists():
@@ -184,14 +176,7 @@ def test_the_snippet_for_gitlab(service: Service, tmp_path: Path) -> None:
     # GitLab passes a protected variable only to jobs of protected branches.
     on_main = {"CI_COMMIT_BRANCH": "main", "LONGHAUL_GATE_TOKEN": service.tokens["gate"]}
     for job_of in (on_main, {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}):
-        done = subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", "\n".join(job["script"])],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **service.command(), **job_of},
-            capture_output=True,
-            text=True,
-            check=False,
-        )  # fmt: skip
+        done = run_program(["bash", "-eo", "pipefail", "-c", "\n".join(job["script"])], cwd=tmp_path, env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **service.command(), **job_of})  # fmt: skip
         ended.append((done.returncode, done.stdout, done.stderr))
     assert [code for code, _, _ in ended] == [0, 0], ended
     assert "baseline of pacing on main" in ended[0][1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
 from pathlib import Path
 
 import httpx
@@ -12,6 +11,7 @@ import httpx
 from longhaul.client import Client
 from longhaul.orchestrator.results.packets import PACKETS
 from tests.support.command import longhaul
+from tests.support.programs import run_program
 from tests.support.service import ROOT, Service
 
 SHORT = ["duration=2 s"]
@@ -20,7 +20,7 @@ FLENT = "run.flent.gz"
 
 def interfaces(file: Path) -> list[str]:
     command = ["tshark", "-n", "-r", str(file), "-T", "fields", "-e", "frame.interface_name"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_program(command, check=True)
     return sorted(set(done.stdout.split("\n")) - {""})
 
 

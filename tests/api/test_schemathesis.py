@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.programs import run_program
 from tests.support.service import Service, served
 
 _HOOKS = "tests.api.hooks"
@@ -45,6 +46,4 @@ def fuzz(service: Service, minutes: float, seed: int, report: Path) -> subproces
         "--continue-on-failure", "--max-failures", "50", "--warnings", "off", "--exclude-path-regex", _STREAMS,
         "--report", "ndjson", "--report-ndjson-path", str(report), "--generation-database", "none",
     ]  # fmt: skip
-    return subprocess.run(
-        command, env={**os.environ, "SCHEMATHESIS_HOOKS": _HOOKS}, capture_output=True, text=True, check=False
-    )
+    return run_program(command, env={**os.environ, "SCHEMATHESIS_HOOKS": _HOOKS})

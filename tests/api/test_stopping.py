@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.system.locks import locked, owned
+from tests.support.programs import run_program
 from tests.support.service import LONGHAUL, Service
 from tests.support.waiting import wait_for
 
@@ -36,10 +37,7 @@ def test_a_second_service_of_a_home_names_the_first_and_leaves_no_process(tmp_pa
     try:
         before = of_home(home)
         environment = {**os.environ, "LONGHAUL_HOME": str(home)}
-        second = subprocess.run(
-            [*LONGHAUL, "serve", "--port", "0"],
-            env=environment, capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
-        )  # fmt: skip
+        second = run_program([*LONGHAUL, "serve", "--port", "0"], env=environment, timeout=_PATIENCE_S)
         assert (second.returncode, second.stdout) == (2, "")
         assert second.stderr == (
             f"longhaul: serving the home {home}: another service uses it, process {first.pid} at {first.url}; "

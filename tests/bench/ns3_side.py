@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.longhaul_side import BenchError, run_process
+from tests.support.programs import run_program
 
 _SOURCE = Path(__file__).with_name("ns3_dumbbell.cc")
 _SETUP = Path(__file__).resolve().parents[2] / "setup.sh"
@@ -32,7 +33,7 @@ def ns3_version() -> str:
     if done.returncode:
         *_, remedy = done.stderr.split("\n")[:-1] or [f"exit code {done.returncode}"]
         raise BenchError(f"ns-3 is not installed, and setup.sh ns3 could not install it: {remedy.strip()}")
-    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libns3-dev"], capture_output=True, text=True)
+    done = run_program(["dpkg-query", "-W", "-f", "${Version}", "libns3-dev"])
     return done.stdout.strip() or "of unknown version"
 
 

@@ -37,6 +37,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from tests.bench.lists import LARGE, QUESTIONS
 from tests.bench.many_runs import fill
 from tests.support.parts import Postgres
+from tests.support.programs import run_program
 from tests.support.service import LONGHAUL, Service, served
 
 # A hundred thousand ACKs, as in the trace of a long run.
@@ -66,7 +67,7 @@ def wrk(address: str, token: str, path: str, ids: list[str], seconds: int, folde
     script = folder / "script.lua"
     script.write_text(_SCRIPT % {"ids": folder / "ids", "path": path, "token": token})
     command = ["wrk", "-t1", "-c20", f"-d{seconds}s", "--timeout", "60s", "-s", str(script), address]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = run_program(command, check=True).stdout
     match = re.search(r"RESULT (\d+) (\d+) (\S+) (\S+) (\S+)", output)
     assert match is not None, output
     requests, errors, p50, p95, p99 = map(float, match.groups())

@@ -14,7 +14,7 @@ from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from tests.browser.axe import breaches
 from tests.browser.visitor import Visitor
 from tests.support.command import longhaul
-from tests.support.damage import flip
+from tests.support.documents import flip
 from tests.support.service import ROOT, Service, served
 
 KMOD = Path(__file__).resolve().parents[2] / "kmod"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from collections.abc import Callable
 from importlib.metadata import packages_distributions
@@ -15,6 +14,7 @@ from longhaul.orchestrator.system.errors import PackagesMissing
 from longhaul.orchestrator.system.extras import EXTRAS, remedy_for
 from tests.support.environments import environment_with, installed
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 DECLARED: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -84,13 +84,10 @@ def test_a_command_names_the_extra_that_it_misses(
     (tmp_path / "inventory.yml").write_text("all: {}\n")
     words = command.split()
     settings = dict(word.split("=", 1) for word in words if re.match(r"LONGHAUL_\w+=", word))
-    done = subprocess.run(
+    done = run_program(
         [without(extra), "-m", "longhaul", *(word for word in words if not word.startswith("LONGHAUL_"))],
         cwd=tmp_path,
         env={"LONGHAUL_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **settings},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     sentence = f"`longhaul[{extra}]` is not installed; {remedy_for(extra)}"
     assert done.stderr == f"longhaul: loading packages for {EXTRAS[extra].purpose}: {sentence}\n"
@@ -99,13 +96,10 @@ def test_a_command_names_the_extra_that_it_misses(
 
 @pytest.mark.parametrize("extra", PROGRAMS)
 def test_a_program_gets_the_error(extra: str, without: Callable[[str], Path], tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = run_program(
         [without(extra), "-c", PROGRAMS[extra]],
         cwd=tmp_path,
         env={"LONGHAUL_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("longhaul.orchestrator.system.errors.PackagesMissing")

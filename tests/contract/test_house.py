@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from collections import Counter
 from fnmatch import fnmatch
@@ -11,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.programs import run_program
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACKED = [
     REPOSITORY / name
-    for name in subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=REPOSITORY,
-        check=True,
-        capture_output=True,
-        text=True,
+    for name in run_program(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY, check=True
     ).stdout.splitlines()
     if (REPOSITORY / name).is_file()
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from tests.contract.compatibility import breaks
 from tests.support.operations import document, documented
+from tests.support.programs import run_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KEPT = "docs/openapi.json"
@@ -21,7 +21,7 @@ PLANS, RUNS, RUN = "/api/v1/plans", "/api/v1/runs", "/api/v1/runs/{id}"
 
 
 def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.strip()
+    return run_program(["git", *words], cwd=REPOSITORY, check=True).stdout.strip()
 
 
 def _earlier() -> dict[str, Json]:
@@ -31,9 +31,7 @@ def _earlier() -> dict[str, Json]:
     """
     found = {}
     for name in ("HEAD", "HEAD^1", "HEAD^2", "main", "origin/main"):
-        known = subprocess.run(
-            ["git", "rev-parse", "--verify", "--quiet", name], cwd=REPOSITORY, capture_output=True, text=True
-        )
+        known = run_program(["git", "rev-parse", "--verify", "--quiet", name], cwd=REPOSITORY)
         if known.returncode:
             continue
         commit = _git("merge-base", "HEAD", known.stdout.strip())

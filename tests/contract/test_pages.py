@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from longhaul.cli.main import app
 from longhaul.orchestrator.spec.load import load_experiment
 from tests.support.folders import REPOSITORY
 from tests.support.pages import NOT_RUN, PAGES, Block, blocks, words_of_longhaul
+from tests.support.programs import run_program
 
 ROOT = get_command(app)
 STARTING = REPOSITORY / "longhaul" / "cli" / "machine" / "new_module_files" / "tcp_newcc.c"
@@ -72,9 +72,7 @@ def test_every_make_target_that_is_shown_exists() -> None:
         if words.startswith("make ") and not words.startswith("make -C")
     }
     for target in sorted(shown):
-        done = subprocess.run(
-            ["make", "-n", "-o", ".venv/.stamp", target], cwd=REPOSITORY, capture_output=True, text=True, check=False
-        )
+        done = run_program(["make", "-n", "-o", ".venv/.stamp", target], cwd=REPOSITORY)
         assert done.returncode == 0, done.stderr
 
 

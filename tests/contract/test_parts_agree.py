@@ -37,6 +37,7 @@ from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.trace import captures
 from longhaul.orchestrator.trace.records import HEADER_BYTES, TRACE_KINDS, trace_header
+from tests.support.programs import run_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KMOD = REPOSITORY / "kmod"
@@ -69,7 +70,7 @@ def test_the_probes_records_are_the_readers(tmp_path: Path) -> None:
         + "return 0;\n}\n"
     )
     subprocess.run(["gcc", "-I", str(KMOD), "-o", str(tmp_path / "layout"), str(source)], check=True)
-    output = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True).stdout
+    output = run_program([tmp_path / "layout"], check=True).stdout
     for part in output.split("== ")[1:]:
         kind, *lines = part.splitlines()
         dtype = TRACE_KINDS[kind]
@@ -222,7 +223,7 @@ def test_make_kernels_makes_every_kernel_that_is_for_numbers() -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_kernels_patches_and_fragments_are_chosen_alike_in_both_languages(kernel: str) -> None:
     script = KMOD / "sandbox" / "build.sh"
-    chosen = subprocess.run([script, "--patches", kernel], check=True, capture_output=True, text=True).stdout
+    chosen = run_program([script, "--patches", kernel], check=True).stdout
     release = kernel.partition("-")[0]
     patches = [f"{file.name} {purpose}" for file, purpose in patches_for(release)]
     assert chosen.splitlines() == [*(file.name for file in fragments_for(release)), *patches]

@@ -15,6 +15,7 @@ from longhaul.cli.help_lines import HELP_LINES
 from longhaul.cli.main import COMMANDS, app
 from longhaul.cli.root_help import print_root_help
 from tests.support.command import loaded_by, longhaul_anew
+from tests.support.programs import run_program
 
 # Each takes longer to load than the whole of `longhaul --help`.
 HEAVY = {"numpy", "sqlalchemy", "yaml", "pydantic", "alembic", "asyncio", "fastapi", "matplotlib", "pandas", "pyarrow"}
@@ -82,7 +83,7 @@ def test_no_verb_loads_anything_heavy_before_it_is_called() -> None:
         "    found[verb] = sorted(heavy & set(sys.modules))\n"
         "print(json.dumps(found))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_program([sys.executable, "-c", code], check=True)
     assert json.loads(done.stdout) == {verb: [] for verb in COMMANDS.values()}
 
 
@@ -123,7 +124,7 @@ def test_a_quick_end_loses_nothing(code: int, waiting: bool) -> None:
         "sys.argv = ['longhaul', 'x']\n"
         "command.main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "-c", program])
     assert (done.returncode, done.stderr) == (code, "err")
     assert done.stdout.split() == ["out"] * 50_000 + ["work"] * waiting + ["end"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from longhaul.orchestrator.spec.topology import build_graph, read_parameter, show
 from longhaul.topologies import CATALOG, COUNT, Topology
+from tests.support.programs import run_program
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
@@ -51,11 +51,8 @@ def test_a_topology_builds_by_default_and_at_its_smallest(name: str, bound: str)
 @pytest.mark.parametrize("name", CATALOG)
 def test_the_catalogue_has_the_classes_parameters_and_their_defaults(name: str) -> None:
     topology = CATALOG[name]
-    output = subprocess.run(
-        ["/usr/bin/python3", "-I", "-c", SIGNATURE, str(TOPOLOGIES), topology.file, topology.topo_class],
-        capture_output=True,
-        text=True,
-        check=True,
+    output = run_program(
+        ["/usr/bin/python3", "-I", "-c", SIGNATURE, str(TOPOLOGIES), topology.file, topology.topo_class], check=True
     ).stdout
     assert {one.name: one.default for one in topology.parameters} == json.loads(output)
 
@@ -77,12 +74,9 @@ def test_without_mininet_the_graph_is_the_same_to_the_byte(name: str, bound: str
     bounds = {one.name: getattr(one, bound) for one in topology.parameters}
     numbers = {key: value for key, value in bounds.items() if value is not None}
     with_it, without = (
-        subprocess.run(
+        run_program(
             [python, "-I", TOPOLOGIES / "as_json.py", TOPOLOGIES / topology.file, topology.topo_class],
             input=json.dumps(numbers),
-            capture_output=True,
-            text=True,
-            check=False,
         )
         for python in ("/usr/bin/python3", sys.executable)
     )
@@ -95,12 +89,8 @@ def test_the_stand_in_orders_nodes_and_links_as_mininet_does(tmp_path: Path) -> 
     """Links in other orders than the names, two between the same ends, options by default and added later."""
     (tmp_path / "odd.py").write_text(_ODD)
     outputs = {
-        subprocess.run(
-            [python, "-I", TOPOLOGIES / "as_json.py", tmp_path / "odd.py", "Odd"],
-            input="{}",
-            capture_output=True,
-            text=True,
-            check=True,
+        run_program(
+            [python, "-I", TOPOLOGIES / "as_json.py", tmp_path / "odd.py", "Odd"], input="{}", check=True
         ).stdout
         for python in ("/usr/bin/python3", sys.executable)
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from longhaul.cli.main import app
+from tests.support.programs import run_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 VERSION: str = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
@@ -64,4 +64,4 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _git(*words: str) -> list[str]:
-    return subprocess.run(["git", *words], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout.split()
+    return run_program(["git", *words], cwd=REPOSITORY, check=True).stdout.split()

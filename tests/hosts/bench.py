@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.process import run_script
 from tests.hosts.files import KERNEL
 from tests.hosts.standins import REPOSITORY, Lab
+from tests.support.programs import run_program
 
 MEASURED: list[str] = []
 # Ansible in a stand-in takes all processors, and a run with valid numbers needs some: plays may overlap, such a run has the machine
@@ -59,12 +59,8 @@ class Bench:
             words = (*words, "--modules", str(self.modules))
         with locked(QUIET, shared=True):
             begun_s = time.monotonic()
-            done = subprocess.run(
-                [_LONGHAUL, "hosts", verb, inventory or self.lab.inventory, "--json", *words],
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                check=False,
+            done = run_program(
+                [_LONGHAUL, "hosts", verb, inventory or self.lab.inventory, "--json", *words], env=self.environment
             )
             measured(f"hosts {verb}: {time.monotonic() - begun_s:.0f} s")
         self.is_deployed = verb == "deploy" or (self.is_deployed and verb != "restore")

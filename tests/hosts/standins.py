@@ -36,6 +36,7 @@ from longhaul.orchestrator.system.process import run_script
 from longhaul.orchestrator.system.settings import load_settings
 from tests.hosts import wires
 from tests.hosts.files import KERNEL, host_keys, setup_script, ssh_config, write_disk
+from tests.support.programs import run_program
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -230,7 +231,7 @@ class Lab:
     def run(self, name: str, command: str, *, stdin: str = "", check: bool = True, timeout_s: float = 300.0) -> str:
         """The output of a shell command on a stand-in, over a connection that stays open; `stdin` is its standard input."""
         words = ["ssh", "-F", str(self.ssh_config), name, command]
-        done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False, timeout=timeout_s)
+        done = run_program(words, input=stdin, timeout=timeout_s)
         assert not check or done.returncode == 0, f"{name}: {command}: {done.returncode}: {done.stderr[-2000:]}"
         return done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +33,7 @@ from longhaul.orchestrator.trace.records import TraceTail
 from tests.hosts.bench import QUIET, measured
 from tests.hosts.runs import LONGHAUL, TRIES, Runner, experiment, only_run, refused_as_busy, wait_until
 from tests.live.prometheus import PrometheusServer
+from tests.support.programs import run_program
 
 CUBIC = experiment("hosts-cubic", [{"name": "app", "cc": "cubic"}], duration="9 s", warmup="2 s")
 APPTCP = experiment(
@@ -115,13 +115,7 @@ def test_both_ways_and_shares(runner: Runner) -> None:
 
 def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None:
     def hosts(*words: str) -> dict[str, Any]:
-        done = subprocess.run(
-            [LONGHAUL, "hosts", *words, "--json"],
-            env=runner.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_program([LONGHAUL, "hosts", *words, "--json"], env=runner.environment())
         assert done.returncode == 0, done.stderr
         return dict(json.loads(done.stdout))
 
@@ -136,13 +130,7 @@ def test_a_path_is_measured_and_replayed(runner: Runner, tmp_path: Path) -> None
     (tmp_path / "measured.json").write_text(json.dumps(found))
     asked = ["--size", "100MB", "--path", str(tmp_path / "measured.json"), "--cc", "cubic", "--streams", "2"]
     with locked(QUIET):
-        done = subprocess.run(
-            [LONGHAUL, "predict", *asked, "--verify", "alpha,beta", "--json"],
-            env=runner.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_program([LONGHAUL, "predict", *asked, "--verify", "alpha,beta", "--json"], env=runner.environment())
     assert done.returncode == 0, done.stderr
     sample = json.loads(done.stdout)["sample"]
     measured(f"a predicted sample: {sample['predicted_s']:.2f} s, on the path {sample['measured_s'] or 0:.2f} s")

@@ -18,6 +18,7 @@ from longhaul.orchestrator.execution.hosts import STOPPED_S
 from longhaul.orchestrator.results.store import Store
 from tests.hosts.bench import measured
 from tests.hosts.runs import LONGHAUL, Runner, experiment, only_run, wait_until
+from tests.support.programs import run_program
 
 # Long enough to be interrupted; it changes a kernel setting, which has to be restored.
 LONG = experiment("hosts-long", [{"name": "app", "cc": "cubic", "hystart": False}], duration="120 s")
@@ -34,9 +35,7 @@ def _left_clean(runner: Runner) -> Iterator[None]:
     for name in ("alpha", "beta"):
         runner.wait_until_clean(name)
     for host in json.loads(
-        subprocess.run(
-            [LONGHAUL, "hosts", "list", "--json"], env=runner.environment(), check=True, capture_output=True, text=True
-        ).stdout
+        run_program([LONGHAUL, "hosts", "list", "--json"], env=runner.environment(), check=True).stdout
     ):
         assert host["holder"] is None, host
 
@@ -141,9 +140,7 @@ def test_a_lease_that_is_stolen(runner: Runner) -> None:
 def test_everything_is_stopped(runner: Runner) -> None:
     process = _started(runner)
     begun_s = time.time()
-    stopped = subprocess.run(
-        [LONGHAUL, "hosts", "stop", "--json"], env=runner.environment(), capture_output=True, text=True, check=False
-    )
+    stopped = run_program([LONGHAUL, "hosts", "stop", "--json"], env=runner.environment())
     ended_s = time.time()
     assert stopped.returncode == 0, stopped.stderr
     assert {row["host"] for row in json.loads(stopped.stdout)["hosts"]} == {"alpha", "beta"}

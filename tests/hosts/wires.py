@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import subprocess
+
+from tests.support.programs import run_program
 
 _CLONE_NEWNET = 0x40000000
 
@@ -26,7 +27,7 @@ def enter() -> None:
 
 
 def ip(*words: str) -> None:
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    done = run_program(["ip", *words])
     assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr.strip()}"
 
 

@@ -13,13 +13,14 @@ from longhaul.api.metrics import Gauges
 from longhaul.api.streams.events import Hub
 from longhaul.orchestrator.system.settings import Settings
 from tests.live.prometheus import CONFIG
+from tests.support.programs import run_program
 from tests.support.rules import RULES, rules
 
 TESTS = Path(__file__).parent / "rules" / "alerts.test.yml"
 
 
 def promtool(*words: str) -> None:
-    done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False)
+    done = run_program(["promtool", *words])
     assert done.returncode == 0, done.stdout + done.stderr
 
 

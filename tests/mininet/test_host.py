@@ -21,6 +21,7 @@ from longhaul.orchestrator.trace.records import read_trace
 from tests.mininet.bare import bare_run, run_on_host
 from tests.support.command import longhaul
 from tests.support.guests import experiment
+from tests.support.programs import run_program
 from tests.support.waiting import wait_for
 
 # They run on this machine's kernel, and the last of them clears its namespaces.
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.real_time
 
 
 def ip(*words: str) -> str:
-    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True).stdout
+    return run_program(["ip", *words], check=True).stdout
 
 
 def namespaces() -> set[str]:
@@ -56,9 +57,7 @@ def foreign() -> Iterator[Callable[[], str]]:
 
         def look() -> str:
             links = "".join(ip("-o", "link", "show", "dev", dev) for dev in (bridge, near, far))
-            queue = subprocess.run(
-                ["tc", "qdisc", "show", "dev", far], check=True, capture_output=True, text=True
-            ).stdout
+            queue = run_program(["tc", "qdisc", "show", "dev", far], check=True).stdout
             return links + queue + str(name in namespaces())
 
         yield look

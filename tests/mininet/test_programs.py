@@ -12,6 +12,7 @@ from longhaul.laboratory.scripts import CLOCKS
 from longhaul.orchestrator.spec.kernel_versions import ORDINARY_KERNELS
 from tests.mininet.test_scripts import mininet
 from tests.support.folders import DATA
+from tests.support.programs import run_program
 
 HERE = Path(__file__).parent
 PROGRAMS = DATA / "mininet"
@@ -208,7 +209,7 @@ def test_a_program_has_its_registers_and_memory(kernel: str, clock: str, tmp_pat
     """It prints the same here and in a guest. In real time its threads interrupt one another anywhere."""
     program = tmp_path / "memory"
     subprocess.run(["gcc", "-O1", "-static", "-pthread", "-o", program, HERE / "memory.c"], check=True)
-    here = subprocess.run([program, tmp_path], capture_output=True, text=True, check=False)
+    here = run_program([program, tmp_path])
     assert (here.returncode, here.stdout[:9]) == (0, "registers"), here.stdout
     run = f"import subprocess, sys; sys.exit(subprocess.run([{str(program)!r}, '/tmp']).returncode)\n"
     (tmp_path / "run.py").write_text(run)

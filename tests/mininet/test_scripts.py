@@ -17,6 +17,7 @@ from longhaul import topologies
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.spec.load import load_experiment
 from longhaul.topologies import CATALOG
+from tests.support.programs import run_program
 
 RERUNS = 6
 
@@ -48,14 +49,11 @@ sys.exit(7)
 
 
 def mininet(*words: str, folder: Path, typed: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return run_program(
         [sys.executable, "-m", "longhaul.cli.main", "mininet", *words],
         cwd=folder,
         env={**os.environ, "LONGHAUL_HOME": str(folder / "home")},
         input=typed,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.system.installation import FILES, PAGE
+from tests.support.programs import run_program
 
 # Any time that is the same for every build.
 EPOCH = "1700000000"
@@ -54,13 +55,10 @@ class Environment:
         """The same, whatever its exit code; `before` is a program that starts it."""
         # No environment variable or path leads to the working copy.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        return subprocess.run(
+        return run_program(
             [*before, self.folder / "bin" / words[0], *words[1:]],
             cwd=self.folder.parent,
             env=environment | self.settings | settings,
-            capture_output=True,
-            text=True,
-            check=False,
         )
 
 
@@ -74,7 +72,7 @@ def build_wheel(sources: Path, target: Path) -> Path:
 
 def start(words: Sequence[str], folder: Path, **environment: str) -> str:
     """The output of a program that has to succeed."""
-    done = subprocess.run(words, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False)
+    done = run_program(words, cwd=folder, env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import yaml
 from longhaul.orchestrator.system.installation import AGENT, FILES, PAGE
 from longhaul.orchestrator.system.settings import load_settings
 from tests.packaging.conftest import Environment, start
+from tests.support.programs import run_program
 from tests.support.service import Service
 
 
@@ -101,6 +101,6 @@ def test_bash_completes_its_words(environment: Environment) -> None:
         f"PATH='{environment.folder}/bin':$PATH; . '{environment.folder}/share/bash-completion/completions/longhaul';"
         'COMP_WORDS=(longhaul re); COMP_CWORD=1; _longhaul longhaul; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    completions = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    completions = run_program(["bash", "-c", script], check=True).stdout.split()
     assert "rerun" in completions
     assert all(word.startswith("re") for word in completions)

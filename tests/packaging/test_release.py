@@ -19,6 +19,7 @@ from longhaul.orchestrator.system.installation import AGENT, FILES, agent_inputs
 from longhaul.orchestrator.system.settings import load_settings
 from tests.packaging.conftest import EPOCH, Environment, start
 from tests.support.command import longhaul
+from tests.support.programs import run_program
 
 # A process of such a user has no privileges, no network, and no compiler in its PATH.
 _APART = (shutil.which("unshare") or "unshare", "--user", "--map-user=1000", "--map-group=1000", "--net", "--")
@@ -67,9 +68,7 @@ def test_an_image_takes_the_pinned_parts_and_refuses_others(tmp_path: Path) -> N
     assert (tmp_path / "image/kernels/current-6.12/linux").is_file()
     with (parts / kernel.folder / "config").open("a") as config:
         config.write("more\n")
-    refused = subprocess.run(
-        [*words, str(tmp_path / "other"), "6.12"], cwd=FILES, capture_output=True, text=True, check=False
-    )
+    refused = run_program([*words, str(tmp_path / "other"), "6.12"], cwd=FILES)
     assert refused.returncode == 1
     assert "is not what release.lock pins; run `make parts` again" in refused.stderr
 
@@ -79,7 +78,7 @@ def test_a_run_of_a_wheel_is_that_of_a_checkout(environment: Environment, tmp_pa
     home = environment.home.parents[2]
     settings = {"HOME": str(home), "PATH": str(environment.folder / "bin")}
     command = [*_APART, str(environment.longhaul), "run", "demo", "--json"]
-    done = subprocess.run(command, env=settings, cwd=home, capture_output=True, text=True, check=False)
+    done = run_program(command, env=settings, cwd=home)
     assert done.returncode == 0, done.stderr
     here = longhaul("run", "demo", "--json", home=tmp_path / "here")
     assert here.returncode == 0, here.stderr

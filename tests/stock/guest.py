@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.programs import run_program
+
 HERE = Path(__file__).parent
 KMOD = HERE.parents[1] / "kmod"
 
@@ -210,7 +212,7 @@ def vmlinux(image: Path) -> bytes:
 
 def libraries(programs: Iterable[Path]) -> set[Path]:
     """The libraries that programs load when they start; none for static programs."""
-    found = (subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout for file in programs)
+    found = (run_program(["ldd", file]).stdout for file in programs)
     return {Path(path) for text in found for path in re.findall(r"(/\S+) \(0x", text)}
 
 
@@ -264,7 +266,7 @@ def boot(kernel: Kernel, packed: Path, folder: Path) -> Guest:
         *("-append", "console=ttyS0 loglevel=5 panic=-1 random.trust_cpu=on"),
     ]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=limit_s)
+        done = run_program(words, timeout=limit_s)
         fate = f"qemu ended with exit code {done.returncode} {done.stderr.strip()[-500:]}".rstrip()
     except FileNotFoundError:
         fate = "qemu-system-x86_64 is missing: run ./setup.sh stock"

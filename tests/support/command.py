@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 _COMMAND = "longhaul.cli.main"
 # Modules that verbs import when they are called, and modules that those import when they are used.
@@ -75,21 +76,13 @@ def longhaul(*words: str, home: Path, **environment: str) -> subprocess.Complete
 
 def longhaul_anew(*words: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """The finished command, run by a new Python process."""
-    return subprocess.run(
-        [sys.executable, "-m", _COMMAND, *words],
-        env=_environment(home, environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_program([sys.executable, "-m", _COMMAND, *words], env=_environment(home, environment))
 
 
 def loaded_by(*words: str, home: Path | None = None) -> set[str]:
     """The modules that a new process has loaded when this command ends, which must succeed."""
     environment = _environment(home, {}) if home else None
-    done = subprocess.run(
-        [sys.executable, "-c", _AT_THE_END, *words], env=environment, capture_output=True, text=True, check=True
-    )
+    done = run_program([sys.executable, "-c", _AT_THE_END, *words], env=environment, check=True)
     return set(done.stderr.splitlines()[-1].split())
 
 

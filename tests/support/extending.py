@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.system.installation import AGENT
 from tests.support.folders import REPOSITORY
 from tests.support.pages import DOCS, blocks
+from tests.support.programs import run_program
 
 PAGE = DOCS / "extending.md"
 
@@ -65,7 +65,7 @@ def examples() -> list[Example]:
 def extended_tree(folder: Path) -> Path:
     """A copy of the tree in this folder, with every example in it, and with the agent if it is built here."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(listing, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout.splitlines()
+    listed = run_program(listing, cwd=REPOSITORY, check=True).stdout.splitlines()
     for name in [*(name for name in listed if not name.startswith(_LEFT)), str(AGENT.relative_to(REPOSITORY))]:
         if os.path.lexists(REPOSITORY / name):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ import psycopg
 from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from tests.support.folders import DATA
 from tests.support.parts import Postgres
+from tests.support.programs import run_program
 from tests.support.service import ROOT, Service
 
 FORMER = DATA / "former"
@@ -289,7 +290,7 @@ def _with_sqlite(program: Path, home: Path, folder: Path) -> dict[str, Any]:
 
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"LONGHAUL_HOME": str(home)}
-        return subprocess.run([program, *words], env=environment, capture_output=True, text=True, check=False)
+        return run_program([program, *words], env=environment)
 
     def longhaul(*words: str, ends: int = 0) -> str:
         done = command(*words)
@@ -337,9 +338,7 @@ def _dumped(postgres: Postgres, database: str) -> str:
         "-U",
         "longhaul",
     ]
-    dumped = subprocess.run(
-        [str(postgres.programs / "pg_dump"), *words, database], check=True, capture_output=True, text=True
-    ).stdout
+    dumped = run_program([str(postgres.programs / "pg_dump"), *words, database], check=True).stdout
     # psql's own commands, and settings that other versions do not know.
     lines = [line for line in dumped.splitlines() if not re.match(r"\\|SET |--|$", line)]
     return "\n".join(lines) + "\n"

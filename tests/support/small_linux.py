@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from tests.support.programs import run_program
 
 FILES: Mapping[str, str] = {
     "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 34\nEXTRAVERSION = -rc1\nNAME = A Name\n\nall:\n",
@@ -48,5 +49,5 @@ def commit(folder: Path, subject: str) -> str:
 def git(folder: Path, *words: str) -> str:
     """The output of Git in a folder."""
     identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", "-C", str(folder), *identity, *words], capture_output=True, text=True, check=True)
+    done = run_program(["git", "-C", str(folder), *identity, *words], check=True)
     return done.stdout.strip()

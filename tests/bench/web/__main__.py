@@ -17,7 +17,6 @@ import json
 import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +31,7 @@ from tests.bench.web.lists import measure_lists
 from tests.bench.web.page import opened, traced
 from tests.bench.web.tasks import measure_tasks
 from tests.browser.visitor import CHROMIUM
+from tests.support.programs import run_program
 from tests.support.service import ROOT, Service, served
 
 _POINTS = (1_000_000, 5_000_000)
@@ -244,7 +244,7 @@ def main() -> int:
     if not (BUILT / "index.html").is_file():
         print("bench-web: the page is not built: make web", file=sys.stderr)
         return 3
-    load = subprocess.run(["uptime"], capture_output=True, text=True, check=True).stdout.rpartition("load average:")[2]
+    load = run_program(["uptime"], check=True).stdout.rpartition("load average:")[2]
     found = measure(options.repeats)
     if options.json:
         print(json.dumps(found))

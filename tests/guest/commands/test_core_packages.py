@@ -9,6 +9,7 @@ from pathlib import Path
 
 from longhaul.orchestrator.system.extras import EXTRAS, remedy_for
 from tests.support.environments import environment_with, locked
+from tests.support.programs import run_program
 
 
 def test_the_core_runs_experiments_and_names_every_extra(tmp_path: Path) -> None:
@@ -16,14 +17,7 @@ def test_the_core_runs_experiments_and_names_every_extra(tmp_path: Path) -> None
     environment = {**os.environ, "LONGHAUL_HOME": str(tmp_path / "home")}
 
     def longhaul(*words: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [python, "-m", "longhaul", *words],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_program([python, "-m", "longhaul", *words], cwd=tmp_path, env=environment)
         assert done.returncode == code, done.stderr
         return done.stdout
 

@@ -21,6 +21,7 @@ from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 # New namespaces, in which mounts do not affect the machine.
 IN_NAMESPACES = ["unshare", "--map-root-user", "--mount", "--"]
@@ -40,13 +41,10 @@ def doctor(
 ) -> subprocess.CompletedProcess[str]:
     if not before and forbidden is None:
         return longhaul("doctor", "--json", home=home, **environment)
-    return subprocess.run(
+    return run_program(
         [*(before or []), sys.executable, "-m", "longhaul.cli.main", "doctor", "--json"],
         env={**os.environ, "LONGHAUL_HOME": str(home), **environment},
         cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
         preexec_fn=None if forbidden is None else without(forbidden),
     )
 

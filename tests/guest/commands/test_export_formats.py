@@ -15,6 +15,7 @@ import pytest
 from longhaul.orchestrator.system.settings import Settings
 from tests.support.command import longhaul
 from tests.support.guests import Finished, Runner
+from tests.support.programs import run_program
 from tests.support.tools.flent import flent
 
 
@@ -72,7 +73,7 @@ def test_iperf3_is_a_part_of_what_a_real_one_writes(settings: Settings, run: Fin
         while b"listening" not in server.stdout.readline():
             pass
         command = ["iperf3", "-c", "127.0.0.1", "-p", port, "-t", "1", "-J"]
-        real = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        real = json.loads(run_program(command, check=True).stdout)
         server.wait()
     export(settings, run, tmp_path / "out", "iperf3")
     ours = json.loads((tmp_path / "out" / "one.json").read_text())
@@ -112,7 +113,7 @@ def test_qlog_has_each_change_of_tcps_state(settings: Settings, run: Finished, t
 
 def test_tcptrace_reads_its_file(settings: Settings, run: Finished, tmp_path: Path) -> None:
     (file,) = export(settings, run, tmp_path / "out", "tcptrace", "--at", "a1-s1", "--flow", "one")
-    text = subprocess.run(["tcptrace", "-l", "-r", str(file)], capture_output=True, text=True, check=True).stdout
+    text = run_program(["tcptrace", "-l", "-r", str(file)], check=True).stdout
     again = re.search(r"rexmt data pkts: +(\d+)", text)
     least = re.search(r"RTT min: +([\d.]+) ms", text)
     assert again is not None and least is not None, text

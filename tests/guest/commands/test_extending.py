@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.extending import examples, extended_tree
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 KERNEL = "6.12"
 ALL_AT_ONCE = """
@@ -68,14 +68,7 @@ class Tree:
 
     def run(self, *arguments: str) -> str:
         """The output of a Python program of the copy."""
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.root,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_program([sys.executable, *arguments], cwd=self.root, env=self._environment)
         assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
         return done.stdout
 

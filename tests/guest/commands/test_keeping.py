@@ -22,7 +22,7 @@ from longhaul.orchestrator.system.errors import BackendUnavailable
 from longhaul.orchestrator.system.installation import AGENT
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from tests.support.command import longhaul
-from tests.support.damage import flip
+from tests.support.documents import flip
 from tests.support.folders import REPOSITORY
 from tests.support.guests import experiment
 from tests.support.parts import copy_of_cache

@@ -19,6 +19,7 @@ from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul, warm_shell
 from tests.support.folders import REPOSITORY
 from tests.support.pages import PAGES, Block, blocks
+from tests.support.programs import run_program
 from tests.support.service import Service, served
 
 _KEPT = re.compile(r"# (\S+\.yaml)")
@@ -46,7 +47,7 @@ class Terminal:
     def run(self, command: str) -> str:
         state = self.folder / ".state"
         state.touch()
-        done = subprocess.run(
+        done = run_program(
             [
                 "bash",
                 "-c",
@@ -62,9 +63,6 @@ class Terminal:
                 **self.environment,
             },
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
             pass_fds=[self.socket],
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"

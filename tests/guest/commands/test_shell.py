@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from longhaul.orchestrator.spec.load import plain_data
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 from tests.support.guests import FLOW, VARIED, Runner, experiment, guards, guests, kernels
+from tests.support.programs import run_program
 from tests.support.terminal import Terminal
 from tests.support.waiting import wait_for
 
@@ -164,12 +164,9 @@ def test_the_journey_at_a_terminal(tmp_path: Path, finish: Runner) -> None:
 
 
 def test_lines_of_the_input_are_commands(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "longhaul.cli.main", "shell", write(tmp_path, experiment(**SHORT)), "--until", "drop"],
         input="ss -tin | wc -l\nfalse\n",
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 1, done.stderr
     assert "lost a packet of one" in done.stdout

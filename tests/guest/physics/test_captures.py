@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from longhaul.orchestrator.spec.model import Capture
 from longhaul.orchestrator.trace.pcap import blocks_of, unpack_pcapng
 from longhaul.orchestrator.trace.records import DROP_RANDOM
 from tests.support.guests import FLOW, VARIED, Runner, experiment
+from tests.support.programs import run_program
 
 EVERYWHERE = {"at": ["all"]}
 PACKET = 6
@@ -27,7 +27,7 @@ def read(file: Path, *fields: str, of: str = "") -> list[list[str]]:
     """These fields of the packets that tshark's filter chooses."""
     chosen = [word for field in fields for word in ("-e", field)]
     command = ["tshark", "-n", "-r", str(file), "-Y", of or "frame", "-T", "fields", "-E", "separator=;", *chosen]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_program(command, check=True)
     return [line.split(";") for line in done.stdout.splitlines()]
 
 
@@ -130,9 +130,9 @@ def test_the_file_names_its_interfaces_and_hosts(finish: Runner, pipeline: Pipel
     assert max(int(row[1]) for row in rows) == 60 and max(int(row[2]) for row in rows) == 1514
     times = [in_ns(row[3]) for row in rows]
     assert times == sorted(times) and times[0] >= 0 and times[-1] <= 1_000_000_000
-    hosts = subprocess.run(["tshark", "-r", file, "-c", "1", "-N", "n"], capture_output=True, text=True, check=True)
+    hosts = run_program(["tshark", "-r", file, "-c", "1", "-N", "n"], check=True)
     assert "a1 → b1" in hosts.stdout
-    about = subprocess.run(["capinfos", "-M", file], capture_output=True, text=True, check=True).stdout
+    about = run_program(["capinfos", "-M", file], check=True).stdout
     assert run.document["run"] in about and "Strict time order:   True" in about
 
 

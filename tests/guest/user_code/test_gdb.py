@@ -12,6 +12,7 @@ import pytest
 from tests.guest.user_code.test_foreign_sources import FOREIGN
 from tests.support.command import longhaul
 from tests.support.guests import kernels
+from tests.support.programs import run_program
 from tests.support.waiting import wait_for
 
 SHAPE = FOREIGN / "burst_goal"
@@ -53,7 +54,7 @@ def test_gdb_stops_in_a_foreign_module(tmp_path: Path, kernel: str) -> None:
                 "print ((struct tcp_sock *)sk)->snd_cwnd",
                 "detach",
             ]
-            done = subprocess.run(
+            done = run_program(
                 [
                     "gdb",
                     "-batch",
@@ -67,9 +68,6 @@ def test_gdb_stops_in_a_foreign_module(tmp_path: Path, kernel: str) -> None:
                     *(word for one in commands for word in ("-ex", one)),
                 ],
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
             )
             text = done.stdout + done.stderr
         finally:

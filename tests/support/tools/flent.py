@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flent.testenv import TEST_PATH, TestEnvironment
+
+from tests.support.programs import run_program
 
 DELAY_S, LENGTH_S = 5, 60
 
@@ -18,7 +19,7 @@ def flent(*words: str, home: Path, **environment: str) -> str:
     """What `flent` with these words prints; it fails if flent does, or prints a warning."""
     command = [str(Path(sys.executable).with_name("flent")), *words]
     settings = {**os.environ, "HOME": str(home), "MPLCONFIGDIR": str(home), "MPLBACKEND": "Agg", **environment}
-    done = subprocess.run(command, capture_output=True, text=True, env=settings)
+    done = run_program(command, env=settings)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr and "ERROR" not in done.stderr, done.stderr
     return done.stdout

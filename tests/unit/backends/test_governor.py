@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.system.installation import AGENT_SOURCES, KMOD
+from tests.support.programs import run_program
 
 # Time advances by a microsecond at each reading, and the second flow gets its share at one of them.
 HARNESS = r"""
@@ -71,7 +72,7 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_shares_are_those_of_one_instant(first_us: int, harness: Path) -> None:
     def shares(second_us: int) -> str:
         command = [str(harness), str(first_us), str(second_us)]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return run_program(command, check=True).stdout
 
     known = {shares(0), shares(LOOK_US + AHEAD_US + 10**6)}
     assert len(known) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from typer.main import get_command
 from longhaul.cli.main import app
 from tests.support.command import longhaul, longhaul_anew
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 ROOT = get_command(app)
 assert isinstance(ROOT, TyperGroup)
@@ -132,9 +132,7 @@ def test_bash_completes(tmp_path: Path, typed: str, offered: str) -> None:
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "LONGHAUL_HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", typed], env=environment, capture_output=True, text=True, check=True
-    )
+    done = run_program(["bash", "-c", script, "bash", typed], env=environment, check=True)
     function, replies = done.stdout.splitlines()[0], done.stdout.splitlines()[1:]
     assert function.endswith("-F _longhaul_completion longhaul")
     assert offered in " ".join(replies).split()
@@ -142,13 +140,7 @@ def test_bash_completes(tmp_path: Path, typed: str, offered: str) -> None:
 
 def test_groff_reads_the_manual_page_without_warnings() -> None:
     page = REPOSITORY / "docs" / "longhaul.1"
-    done = subprocess.run(
-        ["man", "--warnings", "-l", str(page)],
-        env={**os.environ, "MANPAGER": "cat"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_program(["man", "--warnings", "-l", str(page)], env={**os.environ, "MANPAGER": "cat"}, check=True)
     assert done.stderr == ""
     plain = " ".join(done.stdout.replace("\N{HYPHEN}", "-").split())
     assert all(f"longhaul {verb}" in plain for verb in VERBS)

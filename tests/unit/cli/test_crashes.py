@@ -8,7 +8,6 @@ import resource
 import shutil
 import sqlite3
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.system.errors import ResultsError, SpecError, visible
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
-from tests.support.damage import keep
+from tests.support.documents import keep
+from tests.support.programs import run_program
 
 HERE = [sys.executable, "-m", "longhaul"]
 # A user whom the machine does not know, without privileges.
@@ -50,7 +50,7 @@ def test_a_user_without_a_home_is_asked_for_a_folder(tmp_path: Path) -> None:
         ({"LONGHAUL_HOME": "~/lab"}, "LONGHAUL_HOME"),
     ):
         command = [*APART, *HERE, "run", "quick"]
-        done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+        done = run_program(command, env=settings)
         assert done.returncode == 2
         assert done.stderr == (
             f"longhaul: reading setting {named}: user 54321 has no home folder: HOME is not set, and the machine does not know "
@@ -59,9 +59,7 @@ def test_a_user_without_a_home_is_asked_for_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_value_that_is_not_text_is_refused() -> None:
-    done = subprocess.run(
-        [*HERE, "plan", "quick", "--set", b"duration=\xff"], capture_output=True, text=True, check=False
-    )
+    done = run_program([*HERE, "plan", "quick", "--set", b"duration=\xff"])
     assert (done.returncode, done.stderr) == (
         2,
         "longhaul: reading the arguments: a value has bytes that are not UTF-8; write it in UTF-8\n",
@@ -74,7 +72,7 @@ def test_the_cache_of_another_user_is_named(tmp_path: Path) -> None:
     (cache / "kernels").chmod(0)
     settings = {"HOME": str(tmp_path), "LONGHAUL_CACHE": str(cache)}
     command = [*APART, *HERE, "kernel", "list"]
-    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    done = run_program(command, env=settings)
     assert (done.returncode, done.stderr) == (
         4,
         f"longhaul: listing kernels in {cache}/kernels: Permission denied; set LONGHAUL_CACHE to a folder that this user can read\n",
@@ -128,7 +126,7 @@ def test_too_little_memory_exits_with_4(store: Store, limit_mb: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit_mb * 2**20, limit_mb * 2**20))
 
     words = [*HERE, "run", "quick"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=limit)
+    done = run_program(words, preexec_fn=limit)
     assert done.returncode == 4, done.stderr
     assert done.stderr.startswith("longhaul: ")
     assert len(done.stderr.splitlines()) == 1
@@ -175,10 +173,10 @@ def test_a_home_on_a_read_only_disk_can_be_read(store: Store, tmp_path: Path) ->
     shutil.copytree(store.home, tmp_path / "copy")
     fixed = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(store.home), str(store.home), *HERE]
     for words in (["list", "runs"], ["show", key], ["show", key, "--json"], ["verify", "--all"]):
-        done = subprocess.run([*fixed, *words], capture_output=True, text=True, check=False)
+        done = run_program([*fixed, *words])
         assert done.returncode == 0, done.stderr
         assert key in done.stdout or "1 whole" in done.stdout
-    done = subprocess.run([*fixed, "pin", key], capture_output=True, text=True, check=False)
+    done = run_program([*fixed, "pin", key])
     assert done.returncode == 4
     assert "set LONGHAUL_HOME to a folder you may write" in done.stderr
 
@@ -190,7 +188,7 @@ def test_rows_that_are_still_in_the_log_are_read_on_a_read_only_disk(store: Stor
     shutil.copytree(store.home, copy)
     assert (copy / "catalogue.sqlite-wal").stat().st_size > 0
     fixed = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(copy), str(copy), "--setenv", "LONGHAUL_HOME", str(copy)]
-    done = subprocess.run([*fixed, *HERE, "list", "runs"], capture_output=True, text=True, check=False)
+    done = run_program([*fixed, *HERE, "list", "runs"])
     assert done.returncode == 0, done.stderr
     assert "a" * 20 in done.stdout
 

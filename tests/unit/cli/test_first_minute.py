@@ -21,6 +21,7 @@ from longhaul.orchestrator.spec.load import load_experiment, parse_text
 from longhaul.results.result import Result
 from tests.support.command import longhaul
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 from tests.support.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def shell(script: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     name, _, text = script.partition(":")
     path = f"{LONGHAUL.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "HOME": str(tmp_path), "LONGHAUL_HOME": str(tmp_path)}
-    return subprocess.run([name, "-c", text], env=environment, capture_output=True, text=True, check=False)
+    return run_program([name, "-c", text], env=environment)
 
 
 def test_completion_in_bash_and_fish(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
 from importlib import import_module
 from typing import get_type_hints
@@ -12,6 +11,7 @@ import pytest
 
 from longhaul.cli.main import COMMANDS
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 CLI = REPOSITORY / "longhaul/cli"
 
@@ -60,7 +60,7 @@ def test_a_verb_loads_no_other_verb() -> None:
         "try: main()\nexcept SystemExit: pass\n"
         "print(*(name for name in sys.modules if name.startswith('longhaul.')), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_program([sys.executable, "-c", code], check=True)
     loaded = done.stderr.split()
     assert "longhaul.cli.runs.log" in loaded
     verbs = {f"longhaul.cli.{module}" for module in COMMANDS.values()} - {"longhaul.cli.runs.log"}

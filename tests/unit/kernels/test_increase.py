@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 KMOD = REPOSITORY / "kmod"
 
@@ -63,7 +64,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def windows(program: Path, rate: int, cwnd: int, acks: list[int]) -> list[int]:
     words = f"{rate} {cwnd} {' '.join(map(str, acks))} 0\n"
-    done = subprocess.run([program], input=words, capture_output=True, text=True, check=True)
+    done = run_program([program], input=words, check=True)
     return [int(word) for word in done.stdout.split()]
 
 

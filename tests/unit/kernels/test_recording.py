@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from longhaul.orchestrator.system.installation import KMOD
+from tests.support.programs import run_program
 
 Rows = Sequence[tuple[int, int]]
 _SECOND = 10**9
@@ -41,7 +42,7 @@ def _ask(
 ) -> tuple[list[int], list[int]]:
     numbers = [int(opportunities), end, len(rows), *(part for row in rows for part in row)]
     numbers += [len(packets), *(part for packet in packets for part in packet), len(instants), *instants]
-    done = subprocess.run([driver], input=" ".join(map(str, numbers)), check=True, capture_output=True, text=True)
+    done = run_program([driver], input=" ".join(map(str, numbers)), check=True)
     answers = list(map(int, done.stdout.split()))
     return answers[: len(packets)], answers[len(packets) :]
 

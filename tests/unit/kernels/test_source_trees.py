@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.system.errors import BackendError, PlanError
+from tests.support.programs import run_program
 from tests.support.small_linux import FILES, commit, write_linux
 
 CUBIC = "net/ipv4/tcp_cubic.c"
@@ -108,9 +108,7 @@ def test_a_revision_is_that_of_the_repository_and_not_its_folder(trees: SourceTr
     assert trees.read_revision(str(linux), "HEAD~1").tree == before
     assert len({trees.read_revision(str(linux), "HEAD").tree, trees.read_folder(linux), before}) == 3
     # The repository and its folder are as they were.
-    status = subprocess.run(
-        ["git", "-C", linux, "status", "--short"], capture_output=True, text=True, check=True
-    ).stdout
+    status = run_program(["git", "-C", linux, "status", "--short"], check=True).stdout
     assert status == f" M {CUBIC}\n"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +22,12 @@ from longhaul.orchestrator.trace.records import KIND_NUMBERS, TRACE_KINDS, Recor
 from longhaul.results.result import Result
 from longhaul.results.run import Run
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 
 def _loaded_by(statement: str) -> set[str]:
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_program([sys.executable, "-c", code], check=True)
     return {name for name in done.stdout.split() if name.startswith("longhaul.") or name in ("numpy", "pydantic")}
 
 

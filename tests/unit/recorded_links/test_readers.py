@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, con
 from longhaul.orchestrator.recorded_links.replay import Window
 from longhaul.orchestrator.recorded_links.summary import find_outages, summarise
 from longhaul.orchestrator.system.errors import PlanError
+from tests.support.programs import run_program
 
 MS = 10**6
 S = 10**9
@@ -290,9 +290,7 @@ print(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 def peak_of(path: Path, kind: str) -> tuple[int, int]:
     """(rows, megabytes) of a process that reads a file and lays out a run in its middle."""
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, str(path), kind], capture_output=True, text=True, check=True, timeout=300
-    )
+    done = run_program([sys.executable, "-c", PEAK, str(path), kind], check=True, timeout=300)
     count, kilobytes = map(int, done.stdout.split())
     return count, kilobytes // 1000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +27,8 @@ from longhaul.orchestrator.results.traces import ALWAYS_KEPT, FILE_NAMES
 from longhaul.orchestrator.system.errors import NotFound, ResultsError, RunCancelled, RunDamaged, TraceError
 from longhaul.orchestrator.trace.records import EVER, TRACE_KINDS
 from tests.support.command import longhaul
-from tests.support.damage import KEYS, flip, keep
-from tests.support.documents import keep_recorded
+from tests.support.documents import KEYS, flip, keep, keep_recorded
+from tests.support.programs import run_program
 from tests.support.recordings import RUNS, recorded
 
 
@@ -160,7 +159,7 @@ for read in (lambda: read_manifest(folder), lambda: check_file(folder, "acks.par
     except ResultsError as error:
         print(error)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "-c", script])
     assert done.stdout.count("Too many open files; allow more open files") == 2, done.stdout + done.stderr
 
 

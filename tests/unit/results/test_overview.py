@@ -14,7 +14,7 @@ from longhaul.orchestrator.results.derived_files import OVERVIEW
 from longhaul.orchestrator.results.pruning import prune
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import RunDamaged
-from tests.support.damage import flip, keep
+from tests.support.documents import flip, keep
 
 POINTS = 2000
 

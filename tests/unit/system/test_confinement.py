@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from longhaul.orchestrator.system.process import run_untrusted
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.syscalls import call_filter
 from longhaul.orchestrator.system.untrusted_folder import discard, hand_over, take_out
+from tests.support.programs import run_program
 
 SECRET = "the-secret-of-the-store"
 
@@ -213,11 +213,8 @@ def test_a_machine_without_confinement_refuses_user_code(lab: Callable[[str], st
         f"try: build_graph({written!r}, {{}})\nexcept BackendUnavailable as error: print(error)"
     )
     words = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
-    output = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "sh", "-c", words, "sh", sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
+    output = run_program(
+        ["unshare", "--user", "--map-root-user", "sh", "-c", words, "sh", sys.executable, "-c", program], check=True
     ).stdout
     assert output.startswith(
         "preparing the backend confinement: missing the kernel's permission to run user code confined ("

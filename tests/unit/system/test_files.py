@@ -12,6 +12,7 @@ import pytest
 
 from longhaul.orchestrator.system.errors import PlanError, ResultsError
 from longhaul.orchestrator.system.files import check_places, whole, write_whole
+from tests.support.programs import run_program
 
 FULL = Path("/dev/full")
 _LONGHAUL = [sys.executable, "-m", "longhaul.cli.main"]
@@ -99,5 +100,5 @@ def test_a_reader_that_closes_the_pipe_causes_no_error() -> None:
 
 
 def test_a_closed_output_is_no_error() -> None:
-    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *_LISTED], capture_output=True, text=True, check=False)
+    done = run_program(["sh", "-c", '"$@" >&-', "sh", *_LISTED])
     assert (done.returncode, done.stderr) == (0, "")

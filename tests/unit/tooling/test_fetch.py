@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.programs import run_program
+
 SANDBOX = Path(__file__).resolve().parents[3] / "kmod" / "sandbox"
 PACKAGE, VERSION = "linux-source-9.9", "9.9.4-1"
 CONTENT, UPSTREAMS = b"Debian's archive", b"upstream's archive"
@@ -31,7 +33,7 @@ class Place:
             **settings,
         }
         words = (str(self.folder / "fetch.sh"), *words, PACKAGE)
-        return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        return run_program(words, env=environment)
 
     def give_snapshot(self) -> None:
         (self.folder / "snapshot" / "file").mkdir(parents=True)

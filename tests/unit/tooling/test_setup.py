@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.folders import REPOSITORY
+from tests.support.programs import run_program
 
 
 @pytest.fixture
@@ -34,12 +35,9 @@ def set_up(
     release = programs / "os-release"
     release.write_text(f"VERSION_CODENAME={codename}\n")
     apart = f'mount -t tmpfs none {empty}; mount --bind "{release}" /etc/os-release; exec "$@"'
-    return subprocess.run(
+    return run_program(
         ["unshare", "--map-root-user", "--mount", "--", "sh", "-ec", apart, "sh", str(checkout / "setup.sh"), *groups],
         env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -96,13 +94,10 @@ def test_a_later_debian_gets_the_second_kernel_from_debian_12(programs: Path, tm
 def on_a_disk_of_20_mb(folder: Path, *command: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run a command in the repository, with such a disk at this folder."""
     apart = f'mount -t tmpfs -o size=20m none "{folder}"; exec "$@"'
-    return subprocess.run(
+    return run_program(
         ["unshare", "--map-root-user", "--mount", "--", "sh", "-ec", apart, "sh", *command],
         cwd=REPOSITORY,
         env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 
@@ -133,13 +128,10 @@ def test_a_package_index_out_of_reach_gets_a_sentence(tmp_path: Path) -> None:
     for file in ("Makefile", "setup.sh", "requirements.lock", "pyproject.toml"):
         shutil.copy(REPOSITORY / file, tmp_path)
     unreachable = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
-    done = subprocess.run(
+    done = run_program(
         ["make", "-s", ".venv/.stamp-run"],
         cwd=tmp_path,
         env={name: value for name, value in os.environ.items() if not name.startswith("PIP_")} | unreachable,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 2
     assert "setup: pip could not install the Python packages into .venv" in done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from longhaul.orchestrator.system.installation import AGENT_SOURCES, KMOD
 from longhaul.orchestrator.trace.records import read_trace
+from tests.support.programs import run_program
 
 # A thread of traffic can note an event or count a datagram when the trace has already ended.
 HARNESS = r"""
@@ -56,7 +57,7 @@ def test_events_after_the_end_are_neither_written_nor_counted(tmp_path: Path) ->
     compiler = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-pthread", *include, "-o", str(tmp_path / "harness")]
     subprocess.run([*compiler, *sources], check=True)
 
-    output = subprocess.run([tmp_path / "harness"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    output = run_program([tmp_path / "harness"], cwd=tmp_path, check=True).stdout
 
     records, bytes_written = map(int, output.split())
     trace = read_trace(tmp_path / "trace.bin")
