@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.visitor import PHONE, Visitor
 from tests.support.service import ROOT, Service, served
+from tests.support.small_linux import BETA_PATCH
 
 # Two hosts that no test connects to: the page shows their policy anyway.
 POLICY = """\
@@ -220,15 +221,6 @@ def test_physical_hosts_fit_on_a_phone(browser: Browser, service: Service) -> No
         visitor.pictures("lab-phone")
 
 
-PATCH = """\
---- a/net/ipv4/tcp_cubic.c
-+++ b/net/ipv4/tcp_cubic.c
-@@ -43,3 +43,3 @@
- static int fast_convergence __read_mostly = 1;
--static int beta __read_mostly = 717;	/* = 717/1024 (BICTCP_BETA_SCALE) */
-+static int beta __read_mostly = 600;	/* = 717/1024 (BICTCP_BETA_SCALE) */
- static int initial_ssthresh __read_mostly;
-"""
 # The first patch of a machine for a version reads all of its source.
 APPLIED_MS = 300_000
 
@@ -246,9 +238,9 @@ def test_kernel_is_added_from_patches_or_an_archive_and_deleted(browser: Browser
         expect(add).to_be_disabled()
         form.get_by_label("Name", exact=True).fill("test-sent-page")
         for name, text in (
-            ("0002-wrong.patch", PATCH.replace("convergence", "divergence")),
+            ("0002-wrong.patch", BETA_PATCH.replace("convergence", "divergence")),
             # Content that no earlier test has built: the cache would have it at once.
-            ("0001-beta.patch", PATCH.replace("= 600;\t/*", f"= 600;\t/* {secrets.token_hex(8)}")),
+            ("0001-beta.patch", BETA_PATCH.replace("= 600;\t/*", f"= 600;\t/* {secrets.token_hex(8)}")),
         ):
             (tmp_path / name).write_text(text)
         patches = form.get_by_label("Patches")

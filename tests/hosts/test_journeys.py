@@ -6,7 +6,7 @@ import json
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from longhaul.orchestrator.system.supervise import Stop
 from longhaul.orchestrator.trace.records import TraceTail
 from tests.hosts.bench import QUIET, measured
 from tests.hosts.runs import LONGHAUL, TRIES, Runner, experiment, only_run, refused_as_busy, wait_until
+from tests.live.conftest import prometheus as prometheus
 from tests.live.prometheus import PrometheusServer
 from tests.support.programs import run_program
 
@@ -40,14 +41,6 @@ APPTCP = experiment(
     "hosts-apptcp", [{"name": "app", "cc": "apptcp", "params": {"rate": "10 Mbit/s"}}], duration="6 s", warmup="2 s"
 )
 _LIVE_WITHIN_S = 2.0
-
-
-@pytest.fixture
-def prometheus(tmp_path: Path) -> Iterator[PrometheusServer]:
-    server = PrometheusServer(tmp_path)
-    server.start()
-    yield server
-    server.stop()
 
 
 def _goodput(document: dict[str, Any]) -> float:

@@ -17,17 +17,10 @@ from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.command import longhaul
 from tests.support.service import ROOT, Service, served
+from tests.support.small_linux import BETA_PATCH
 from tests.support.waiting import wait_for
 
 KERNELS = f"{ROOT}/kernels"
-BETA = """--- a/net/ipv4/tcp_cubic.c
-+++ b/net/ipv4/tcp_cubic.c
-@@ -43,3 +43,3 @@
- static int fast_convergence __read_mostly = 1;
--static int beta __read_mostly = 717;	/* = 717/1024 (BICTCP_BETA_SCALE) */
-+static int beta __read_mostly = 600;	/* = 717/1024 (BICTCP_BETA_SCALE) */
- static int initial_ssthresh __read_mostly;
-"""
 # A whole build, on a busy machine.
 _PATIENCE_S = 3600
 
@@ -109,7 +102,7 @@ def admin(service: Service) -> Iterator[httpx.Client]:
 
 
 def test_a_sent_kernel_is_built_confined_runs_and_is_deleted(service: Service, admin: httpx.Client) -> None:
-    asked = {"name": "test-sent-patched", "base": "6.12", "patches": [patch("0001-beta.patch", BETA)]}
+    asked = {"name": "test-sent-patched", "base": "6.12", "patches": [patch("0001-beta.patch", BETA_PATCH)]}
     made = admin.post(KERNELS, json=asked)
     assert made.status_code == 201, made.text
     assert made.headers["location"] == f"{KERNELS}/test-sent-patched"
@@ -169,7 +162,7 @@ def test_a_result_that_leads_out_of_it_is_refused(lines: str, sentence: str, adm
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"patches": [patch("broken.patch", BETA.replace("+static", "+broken"))]}, "tcp_cubic.c"),
+        ({"patches": [patch("broken.patch", BETA_PATCH.replace("+static", "+broken"))]}, "tcp_cubic.c"),
         ({"config": ["CONFIG_NO_SUCH_OPTION=y"]}, "Kconfig did not grant: CONFIG_NO_SUCH_OPTION=y"),
     ],
 )
@@ -248,7 +241,7 @@ def test_the_command_line_sends_an_archive(service: Service, tmp_path: Path) -> 
         return done.stdout
 
     file = tmp_path / "0001-beta.patch"
-    file.write_text(BETA)
+    file.write_text(BETA_PATCH)
     words = ("--archive", str(archive_of("6.12")), "--patch", str(file), "--config", "CONFIG_NET_SCH_ETF=m")
     added = on_service("kernel", "add", "test-sent-archive", *words)
     assert added.startswith("test-sent-archive: 6.12.")

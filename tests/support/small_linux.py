@@ -51,3 +51,15 @@ def git(folder: Path, *words: str) -> str:
     identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"]
     done = run_program(["git", "-C", str(folder), *identity, *words], check=True)
     return done.stdout.strip()
+
+
+# Of Linux 6.12 itself.
+BETA_PATCH = """\
+--- a/net/ipv4/tcp_cubic.c
++++ b/net/ipv4/tcp_cubic.c
+@@ -43,3 +43,3 @@
+ static int fast_convergence __read_mostly = 1;
+-static int beta __read_mostly = 717;	/* = 717/1024 (BICTCP_BETA_SCALE) */
++static int beta __read_mostly = 600;	/* = 717/1024 (BICTCP_BETA_SCALE) */
+ static int initial_ssthresh __read_mostly;
+"""

@@ -17,18 +17,9 @@ from longhaul.orchestrator.kernels.sent_kernels import SentBuild
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
 from longhaul.orchestrator.system.errors import BackendError, DiskFull, NotFound, PlanError
 from longhaul.orchestrator.system.locks import locked
-from longhaul.orchestrator.system.settings import Settings, load_settings
-from tests.support.small_linux import write_linux
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return replace(load_settings(), cache=tmp_path / "cache", prebuilt=False)
-
-
-@pytest.fixture
-def linux(tmp_path: Path) -> Source:
-    return Source("folder", str(write_linux(tmp_path / "linux")))
+from longhaul.orchestrator.system.settings import Settings
+from tests.unit.kernels.test_named_kernels import linux as linux
+from tests.unit.kernels.test_named_kernels import settings as settings
 
 
 def queue(settings: Settings, name: str, source: Source) -> Path:
