@@ -17,6 +17,7 @@ from longhaul.orchestrator.backends.guest_iperf3 import linked_files
 from longhaul.orchestrator.backends.programs import ENVIRONMENT
 from longhaul.orchestrator.plan.meaning import Programs
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.files import file_sha256
 
 # Where the agent makes the files of this machine visible, its document, and the folder of what programs print.
 _WORLD, _DOCUMENT, PRINTED = "host", "world.json", "programs"
@@ -98,6 +99,5 @@ def _is_file(file: Path) -> bool:
 def _hash(files: Mapping[str, Path]) -> str:
     whole = hashlib.sha256()
     for name, file in sorted(files.items()):
-        with file.open("rb") as opened:
-            whole.update(f"{name} {hashlib.file_digest(opened, 'sha256').hexdigest()}\n".encode())
+        whole.update(f"{name} {file_sha256(file)}\n".encode())
     return whole.hexdigest()

@@ -26,9 +26,10 @@ from longhaul.orchestrator.recorded_links.chunks import NS_PER_S
 from longhaul.orchestrator.recorded_links.description import describe, numbers_of
 from longhaul.orchestrator.recorded_links.formats import COLUMNS, TABLE, format_of
 from longhaul.orchestrator.recorded_links.generators import GENERATORS, generate
-from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, content_hash
+from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 from longhaul.orchestrator.spec.recordings import is_imported, recording_file
 from longhaul.orchestrator.system.errors import DiskFull, NotFound, OverLimit, PlanError, ResultsError, remedy
+from longhaul.orchestrator.system.files import file_sha256
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import parse_duration
 
@@ -114,13 +115,13 @@ def kept_recording(settings: Settings, reference: str) -> KeptRecording:
 
 def keep_copy(settings: Settings, recorded: RecordedFile) -> KeptRecording:
     """Keep a copy of a file."""
-    numbers, sha256 = numbers_of(recorded), content_hash(recorded.path)
+    numbers, sha256 = numbers_of(recorded), file_sha256(recorded.path)
     folder = settings.cache / FOLDER / sha256
     if not any(folder.glob("*")):
         name = recorded.path.name
         with _new_folder(settings, _KEEPING, str(recorded.path)) as new:
             shutil.copyfile(recorded.path, new / name)
-            if content_hash(new / name) != sha256:
+            if file_sha256(new / name) != sha256:
                 raise PlanError(_KEEPING, str(recorded.path), "it changed meanwhile", "import it when it is complete")
             _publish(new, folder)
     return _kept(settings, f"sha256:{sha256}", numbers)
@@ -154,7 +155,7 @@ def keep_received(
     with _named(path.name):
         recorded = open_file(settings, str(path), kind, columns, step_ns)
         numbers = numbers_of(recorded)
-    sha256 = content_hash(path)
+    sha256 = file_sha256(path)
     folder = settings.cache / FOLDER / sha256
     if not any(folder.glob("*")):
         _publish(path.parent, folder)

@@ -17,7 +17,6 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from longhaul.orchestrator.kernels.tree_rules import leaves
 from longhaul.orchestrator.modules.build import PERL
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError, DiskFull, PlanError, TooLarge
+from longhaul.orchestrator.system.files import file_sha256
 from longhaul.orchestrator.system.installation import KMOD
 from longhaul.orchestrator.system.process import Answer, printable, run_watched
 from longhaul.orchestrator.system.settings import Settings
@@ -247,8 +247,7 @@ def _checked(out: Path, kernel: NamedKernel, hashed: str, most_bytes: int) -> di
         for file in files:
             if file.stat().st_size > _MOST_PROGRAM_BYTES:
                 raise ValueError(f"{file.name} is too large")
-            with file.open("rb") as content:
-                hashes[str(file.relative_to(out))] = file_digest(content, "sha256").hexdigest()
+            hashes[str(file.relative_to(out))] = file_sha256(file)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise refused("is not complete, or its files are too large") from error
     if not isinstance(release, str) or not _RELEASE.fullmatch(release):

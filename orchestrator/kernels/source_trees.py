@@ -24,6 +24,7 @@ from longhaul.orchestrator.kernels.archives import NO_SPACE, Unpack, full_disk, 
 from longhaul.orchestrator.kernels.patch_messages import offsets_of, reject_of
 from longhaul.orchestrator.kernels.tree_rules import check_entries
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, PlanError, remedy
+from longhaul.orchestrator.system.files import file_sha256
 from longhaul.orchestrator.system.locks import locked, locked_folder
 from longhaul.orchestrator.system.process import Ended, run_program
 
@@ -105,8 +106,7 @@ class SourceTrees:
         """(the tree of an archive, its SHA-256); PlanError if it is another one."""
         attempting = "reading the kernel's sources in"
         try:
-            with archive.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+            found = file_sha256(archive)
         except OSError as error:
             raise PlanError(
                 attempting, str(archive), error.strerror or str(error), "name a tar archive of Linux"

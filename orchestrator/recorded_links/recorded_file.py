@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,9 +54,3 @@ class RecordedFile:
             lost, _ = self.lost
             return Replay({"lost_packets": (lost, np.ones(len(lost), dtype=np.int64))} if len(lost) else {})
         return replay(self.chunks, self.summary.length_ns, window, scale=scale, interpolate=interpolate)
-
-
-def content_hash(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from longhaul.orchestrator.system.errors import LonghaulError, ResultsError, RunDamaged, remedy
+from longhaul.orchestrator.system.files import file_sha256
 
 MANIFEST = "manifest.json"
 # The folder of a home for partial traces of cancelled runs: sealed as kept runs are, with smaller manifests (partial_runs.py).
@@ -49,7 +50,7 @@ def sealed_files(folder: Path) -> dict[str, dict[str, Any]]:
             file = Path(place, name)
             its = name if place == str(folder) else file.relative_to(folder).as_posix()
             if its != MANIFEST and file.is_file():
-                found[its] = {"sha256": _digest(file), "bytes": file.stat().st_size}
+                found[its] = {"sha256": file_sha256(file), "bytes": file.stat().st_size}
     # In the order of their paths.
     return dict(sorted(found.items(), key=lambda one: one[0].split("/")))
 
@@ -215,9 +216,4 @@ def _stamp(file: Path) -> _Stamp:
 
 @lru_cache(maxsize=65_536)
 def _hash(file: Path, _: _Stamp) -> str:
-    return _digest(file)
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+    return file_sha256(file)

@@ -11,14 +11,13 @@ program can set the time at which an inode changed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import time
 from pathlib import Path
 from typing import Any
 
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError
-from longhaul.orchestrator.system.files import write_whole
+from longhaul.orchestrator.system.files import file_sha256, write_whole
 from longhaul.orchestrator.system.settings import Settings
 
 # A file that changed this shortly ago may change again within the same tick of its file system's clock.
@@ -48,8 +47,7 @@ def checked_program(settings: Settings, version: str) -> Path:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if checked.read_text() == state:
             return program
-    with program.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = file_sha256(program)
     if found != pinned:
         what = f"{program} has the hash {found[:12]}, not {pinned[:12]} as its manifest says"
         hint = f"delete that folder, and run `longhaul kernel build {version}`"

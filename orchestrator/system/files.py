@@ -7,6 +7,7 @@ A file is written next to its place and renamed, so that no reader sees half of 
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import shutil
@@ -20,6 +21,12 @@ from longhaul.orchestrator.system.errors import PlanError, ResultsError, remedy
 _ATTEMPT, _ELSEWHERE = "writing", "name another file"
 _ELSEWHERE_FOLDER = "choose another folder with -o"
 STANDARD_OUTPUT = "standard output"
+
+
+def file_sha256(file: Path) -> str:
+    """The SHA-256 of a file's content, as 64 hexadecimal digits."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def write_whole(output: Path, content: str | bytes) -> None:

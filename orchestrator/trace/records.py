@@ -6,7 +6,6 @@ is refused. `TraceTail` reads the end of a growing file.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.system.files import file_sha256
 
 MAGIC = "LHTRACE1"
 HEADER_BYTES = 4096
@@ -218,8 +218,7 @@ def split_records(body: NDArray[np.uint8]) -> Trace:
 
 def trace_sha256(path: Path) -> str:
     """The hash by which two runs are compared."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_sha256(path)
 
 
 def _check_header(path: Path, header: bytes) -> None:

@@ -39,7 +39,7 @@ from longhaul.orchestrator.spec.recordings import is_imported, with_recordings
 from longhaul.orchestrator.spec.user_code.module_sources import read_sources
 from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import NotFound, PlanError, ResultsError
-from longhaul.orchestrator.system.files import write_whole
+from longhaul.orchestrator.system.files import file_sha256, write_whole
 from longhaul.orchestrator.system.units import spell_number
 
 if TYPE_CHECKING:
@@ -105,10 +105,9 @@ def _send_recording(client: Client, known: set[str], recording: Mapping[str, Any
         return recording
     how = {name: recording.get(name) for name in ("format", "columns", "step")}
     known |= known or {one.reference for one in client.recordings()}
-    from longhaul.orchestrator.recorded_links.recorded_file import content_hash
 
     with as_text(Path(file)) as text:
-        found = f"sha256:{content_hash(text)}"
+        found = f"sha256:{file_sha256(text)}"
         if found not in known:
             client.send_recording(text, **how)
             known.add(found)

@@ -16,11 +16,12 @@ import pytest
 import longhaul
 from longhaul.orchestrator.execution.path_twin import MeasuredPath
 from longhaul.orchestrator.recorded_links.formats import MAHIMAHI, TABLE
-from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, content_hash
+from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 from longhaul.orchestrator.recorded_links.replay import Window
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.system.errors import DiskFull, LonghaulError, NotFound, PlanError
+from longhaul.orchestrator.system.files import file_sha256
 from longhaul.orchestrator.system.settings import load_settings
 from tests.support.documents import keep_recorded
 from tests.support.recordings import recorded
@@ -91,7 +92,7 @@ def opportunities(draw: np.random.Generator, length_ms: int, mean: float) -> str
 
 def test_an_imported_recording_is_found_by_its_reference(table: Path, cache: Path) -> None:
     found = longhaul.import_recording(table)
-    sha256 = content_hash(table)
+    sha256 = file_sha256(table)
     assert (found["reference"], found["name"]) == (f"sha256:{sha256}", "link.csv")
     assert (found["length_s"], found["mean_bps"], found["loss"]) == (2.0, 14e6, 0.25)
     kept = recording_file(found["reference"], cache)

@@ -14,10 +14,11 @@ import pytest
 from longhaul.orchestrator.recorded_links import tables, text
 from longhaul.orchestrator.recorded_links.chunks import Chunk
 from longhaul.orchestrator.recorded_links.formats import LOSSES, MAHIMAHI, TABLE, format_of
-from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile, content_hash
+from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 from longhaul.orchestrator.recorded_links.replay import Window
 from longhaul.orchestrator.recorded_links.summary import find_outages, summarise
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.files import file_sha256
 from tests.support.programs import run_program
 
 MS = 10**6
@@ -270,7 +271,7 @@ def test_the_format_is_known_by_the_end_of_the_name() -> None:
 
 def test_the_hash_of_a_file_is_of_its_content(tmp_path: Path) -> None:
     first, second = written(tmp_path, "a", "1\n2\n"), written(tmp_path, "b", "1\n2\n")
-    assert content_hash(first) == content_hash(second) != content_hash(written(tmp_path, "c", "1\n2"))
+    assert file_sha256(first) == file_sha256(second) != file_sha256(written(tmp_path, "c", "1\n2"))
 
 
 PEAK = r"""
