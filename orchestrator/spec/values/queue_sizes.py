@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from longhaul.orchestrator.system.units import (
     format_duration,
     format_size,
@@ -21,12 +24,8 @@ _MOST_MARK_BYTES = 900 * 10**6
 
 def buffer_size(text: str) -> None:
     """ValueError unless the text is a buffer: BDP, packets, bytes, or time at the line's rate."""
-    for parse in (parse_packets, parse_size, parse_duration):
-        try:
-            if parse(text) > 0:
-                return
-        except ValueError:
-            continue
+    if any(_reads(text, parse, above=0) for parse in (parse_packets, parse_size, parse_duration)):
+        return
     multiple = parse_multiple(text, "BDP")
     if multiple is None or not 0 < multiple <= _LARGEST_BDP:
         raise ValueError("a buffer in BDP, packets, KB or ms, above 0, as in 1 BDP")
@@ -42,44 +41,31 @@ def likely_buffer(text: str) -> None:
 
 def mark_threshold(text: str) -> None:
     """ValueError unless the text is a number of packets or bytes from which a queue marks; 0 B marks every packet."""
-    try:
-        if 0 < parse_packets(text) <= _MOST_PACKETS:
-            return
-    except ValueError:
-        pass
-    try:
-        if parse_size(text) <= _MOST_MARK_BYTES:
-            return
-    except ValueError:
-        pass
-    raise ValueError(
-        f"a number of packets up to {_MOST_PACKETS}, or a size up to {format_size(_MOST_MARK_BYTES)}, as in 20 packets or 30 KB"
-    )
+    if not (
+        _reads(text, parse_packets, above=0, most=_MOST_PACKETS) or _reads(text, parse_size, most=_MOST_MARK_BYTES)
+    ):
+        raise ValueError(
+            f"a number of packets up to {_MOST_PACKETS}, or a size up to {format_size(_MOST_MARK_BYTES)}, as in 20 packets or 30 KB"
+        )
 
 
 def step_threshold(text: str) -> None:
     """ValueError unless the text is a queue's delay or a number of packets from which it marks."""
-    try:
-        if parse_duration(text) <= _LONGEST_STEP_US:
-            return
-    except ValueError:
-        pass
-    try:
-        if parse_packets(text) <= _MOST_PACKETS:
-            return
-    except ValueError:
-        pass
-    raise ValueError(
-        f"a duration up to {format_duration(_LONGEST_STEP_US)}, or a number of packets up to {_MOST_PACKETS}, as in 1 ms"
-    )
+    if not (_reads(text, parse_duration, most=_LONGEST_STEP_US) or _reads(text, parse_packets, most=_MOST_PACKETS)):
+        raise ValueError(
+            f"a duration up to {format_duration(_LONGEST_STEP_US)}, or a number of packets up to {_MOST_PACKETS}, as in 1 ms"
+        )
 
 
 def window_size(text: str) -> None:
     """ValueError unless the text is a window in packets or bytes."""
-    for parse in (parse_packets, parse_size):
-        try:
-            if parse(text) > 0:
-                return
-        except ValueError:
-            continue
-    raise ValueError("a window in packets or KB, above 0, as in 20 packets")
+    if not any(_reads(text, parse, above=0) for parse in (parse_packets, parse_size)):
+        raise ValueError("a window in packets or KB, above 0, as in 20 packets")
+
+
+def _reads(text: str, parse: Callable[[str], int], *, above: float = -math.inf, most: float = math.inf) -> bool:
+    """Whether a text is a value of the kind that this function reads, within these limits."""
+    try:
+        return above < parse(text) <= most
+    except ValueError:
+        return False
