@@ -1,6 +1,7 @@
 /** A labelled control with its help and its error, which screen readers announce. The render function gets the control's id. */
-import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+import { type ComponentProps, type InputHTMLAttributes, type ReactNode, useId } from "react";
 import styles from "./Field.module.css";
+import { Select } from "./Select";
 
 interface About {
   label: string;
@@ -40,6 +41,18 @@ export function TextField({ label, help, mistake, ...input }: About & InputHTMLA
   return (
     <Field label={label} help={help} mistake={mistake}>
       {(wiring) => <input type="text" spellCheck={false} autoComplete="off" {...input} {...wiring} />}
+    </Field>
+  );
+}
+
+export function SelectField<T extends string | number>({
+  label,
+  help,
+  ...select
+}: About & ComponentProps<typeof Select<T>>) {
+  return (
+    <Field label={label} help={help}>
+      {(wiring) => <Select {...select} {...wiring} />}
     </Field>
   );
 }

@@ -1,12 +1,6 @@
 /** The priority of an experiment in words; the service knows -10 to 10. */
-interface Props {
-  id?: string;
-  label?: string;
-  className?: string | undefined;
-  value: number;
-  disabled?: boolean;
-  onChange: (priority: number) => void;
-}
+import type { ComponentProps } from "react";
+import { Select } from "./Select";
 
 const LEVELS: readonly (readonly [number, string])[] = [
   [10, "First of all (10)"],
@@ -16,22 +10,7 @@ const LEVELS: readonly (readonly [number, string])[] = [
   [-10, "When nothing else waits (-10)"],
 ];
 
-export function PrioritySelect({ id, label, className, value, disabled = false, onChange }: Props) {
-  const levels = LEVELS.some(([level]) => level === value) ? LEVELS : [[value, String(value)] as const, ...LEVELS];
-  return (
-    <select
-      id={id}
-      aria-label={label}
-      className={className}
-      value={value}
-      disabled={disabled}
-      onChange={(event) => onChange(Number(event.target.value))}
-    >
-      {levels.map(([level, name]) => (
-        <option key={level} value={level}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
+export function PrioritySelect(select: Omit<ComponentProps<typeof Select<number>>, "choices">) {
+  const { value } = select;
+  return <Select {...select} choices={LEVELS.some(([level]) => level === value) ? LEVELS : [value, ...LEVELS]} />;
 }

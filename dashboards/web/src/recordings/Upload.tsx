@@ -3,8 +3,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../api/client";
 import { ErrorNote } from "../parts/ErrorNote";
-import { Field, TextField } from "../parts/Field";
-import { FORMATS, type Format, type Reading, recordings, send } from "./queries";
+import { Field, SelectField, TextField } from "../parts/Field";
+import { FORMATS, type Reading, recordings, send } from "./queries";
 import styles from "./Recordings.module.css";
 
 const COLUMNS = [
@@ -72,16 +72,12 @@ export function Upload({ onSent }: Props) {
             />
           )}
         </Field>
-        <Field label="Format">
-          {(wiring) => (
-            <select {...wiring} value={reading.format ?? ""} onChange={(event) => set("format", event.target.value)}>
-              <option value="">by its name</option>
-              {FORMATS.map((one: Format) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Format"
+          value={reading.format ?? ""}
+          choices={[["", "by its name"], ...FORMATS]}
+          onChange={(format) => set("format", format)}
+        />
       </div>
       <details>
         <summary>Columns of a table</summary>

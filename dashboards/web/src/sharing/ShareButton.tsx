@@ -9,7 +9,8 @@ import { Button } from "../parts/Button";
 import { CopyButton } from "../parts/CopyButton";
 import { Dialog } from "../parts/Dialog";
 import { ErrorNote } from "../parts/ErrorNote";
-import { Field } from "../parts/Field";
+import { SelectField } from "../parts/Field";
+import type { Choices } from "../parts/Select";
 import styles from "./Sharing.module.css";
 
 type What = Partial<Pick<Schemas["NewShare"], "runs" | "experiment_id">>;
@@ -34,7 +35,12 @@ export function ShareButton({ what, name }: Props) {
   );
 }
 
-const DAYS = [7, 30, 90, 365];
+const DAYS: Choices<number> = [
+  [7, "7 days"],
+  [30, "30 days"],
+  [90, "90 days"],
+  [365, "a year"],
+];
 
 function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
   const client = useQueryClient();
@@ -51,17 +57,7 @@ function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
         <a href={linkTo(["lab", "shares"])}>Lab, Shares</a>.
       </p>
       {link === undefined ? (
-        <Field label="Expires after">
-          {(wiring) => (
-            <select {...wiring} value={days} onChange={(event) => setDays(Number(event.target.value))}>
-              {DAYS.map((one) => (
-                <option key={one} value={one}>
-                  {one === 365 ? "a year" : `${one} days`}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Expires after" value={days} choices={DAYS} onChange={setDays} />
       ) : (
         <>
           <code className={styles.link} data-testid="share">

@@ -6,13 +6,14 @@ import { pointText } from "../../data/runDocument";
 import { linkTo } from "../../navigation/route";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { LabelledSelect } from "../../parts/Select";
 import { flowStyle } from "../../theme/palette";
 import { useTheme } from "../../theme/theme";
 import { ago } from "../../units";
 import styles from "./Chooser.module.css";
 import { type Drawn, MOST_RUNS } from "./drawn";
 import { Leaf } from "./Leaf";
-import type { Compared } from "./useCompared";
+import { type Compared, useExperiments } from "./useCompared";
 
 interface Props {
   runs: readonly string[];
@@ -83,10 +84,7 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
 /** Kept runs, of one experiment or all, the newest first, with a search. */
 function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">) {
   const [word, setWord] = useState("");
-  const experiments = useQuery({
-    queryKey: ["experiments", "to compare"],
-    queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: 50 } } })),
-  });
+  const experiments = useExperiments();
   const found = useQuery({
     queryKey: ["runs", "to compare", experiment],
     queryFn: () =>
@@ -107,19 +105,12 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
   return (
     <div className={styles.adding}>
       <div className={styles.filters}>
-        <label>
-          Experiment{" "}
-          <select value={experiment} onChange={(event) => onView({ experiment: event.target.value })}>
-            <option value="">any</option>
-            {experiments.data?.items
-              .filter((one) => !one.rerun_of)
-              .map((one) => (
-                <option key={one.id} value={one.id}>
-                  {one.name}, {ago(one.created_at)}
-                </option>
-              ))}
-          </select>
-        </label>
+        <LabelledSelect
+          label="Experiment"
+          value={experiment}
+          choices={[["", "any"], ...experiments]}
+          onChange={(id) => onView({ experiment: id })}
+        />
         <label>
           Search{" "}
           <input

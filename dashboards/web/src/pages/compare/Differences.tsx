@@ -7,15 +7,16 @@ import { flag, oneOf, text, useViewState } from "../../navigation/viewState";
 import { Badge, type Tone } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
+import { LabelledSelect } from "../../parts/Select";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { ago, digits } from "../../units";
+import { digits } from "../../units";
 import styles from "./Compare.module.css";
 import type { Differing } from "./conditions";
 import { FirstRecord } from "./FirstRecord";
 import { Forest } from "./Forest";
 import { InputDifferences } from "./InputDifferences";
-import type { Compared } from "./useCompared";
+import { type Compared, useExperiments } from "./useCompared";
 
 const EFFECTS = ["0.5 %", "1 %", "2 %", "5 %", "10 %"] as const;
 const VIEW = { a: text(), b: text(), least: oneOf(EFFECTS, "2 %"), all: flag() };
@@ -42,15 +43,9 @@ const QUIET = new Set(["same", "no difference"]);
 
 export function Differences({ runs, compared }: { runs: readonly string[]; compared: Compared }) {
   const [view, setView] = useViewState(VIEW);
-  const experiments = useQuery({
-    queryKey: ["experiments", "to compare"],
-    queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: 50 } } })),
-  });
   const choices: [string, string][] = [
     ...compared.runs.map(({ id, name }): [string, string] => [id, name]),
-    ...(experiments.data?.items ?? [])
-      .filter((one) => !one.rerun_of)
-      .map((one): [string, string] => [one.id, `experiment ${one.name}, ${ago(one.created_at)}`]),
+    ...useExperiments().map(([id, name]): [string, string] => [id, `experiment ${name}`]),
   ];
   const a = view.a || (runs[0] ?? "");
   const b = view.b || (runs[1] ?? "");
@@ -110,17 +105,12 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
       <div className={styles.sides}>
         <Side label="A" value={a} choices={choices} onChange={(id) => setView({ a: id })} />
         <Side label="B" value={b} choices={choices} onChange={(id) => setView({ b: id })} />
-        <label>
-          Minimum effect{" "}
-          <select
-            value={view.least}
-            onChange={(event) => setView({ least: event.target.value as (typeof EFFECTS)[number] })}
-          >
-            {EFFECTS.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <LabelledSelect
+          label="Minimum effect"
+          value={view.least}
+          choices={EFFECTS}
+          onChange={(least) => setView({ least })}
+        />
         <label>
           <input type="checkbox" checked={view.all} onChange={(event) => setView({ all: event.target.checked })} /> Show
           measures without a difference
@@ -151,30 +141,17 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
   );
 }
 
-function Side({
-  label,
-  value,
-  choices,
-  onChange,
-}: {
+interface SideProps {
   label: string;
   value: string;
   choices: readonly [string, string][];
   onChange: (id: string) => void;
-}) {
-  return (
-    <label>
-      {label}{" "}
-      <select className={styles.side} value={value} onChange={(event) => onChange(event.target.value)}>
-        {!choices.some(([id]) => id === value) && <option value={value}>{value || "choose"}</option>}
-        {choices.map(([id, name]) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+}
+
+function Side({ choices, ...more }: SideProps) {
+  const { value } = more;
+  const all = choices.some(([id]) => id === value) ? choices : [[value, value || "choose"] as const, ...choices];
+  return <LabelledSelect className={styles.side} choices={all} {...more} />;
 }
 
 /** The fields in which the service found the plans to differ; some have no values. */

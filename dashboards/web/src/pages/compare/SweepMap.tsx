@@ -8,6 +8,7 @@ import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
+import { LabelledSelect } from "../../parts/Select";
 import { Waiting } from "../../parts/Waiting";
 import { CellRuns } from "./CellRuns";
 import styles from "./Compare.module.css";
@@ -56,7 +57,7 @@ export function SweepMap({ experiment }: { experiment: string }) {
   }
   const heat = heatOf(values, x, y, view.log);
   const now = { measure: found.data.measure, flow: found.data.flow ?? "" };
-  const title = `${measureText(now.measure)}${now.flow && ` of ${now.flow}`}`;
+  const title = nameOf(now);
   const [column = "", row = ""] = view.cell.split("|");
   const cell = heat.cells[heat.rows.indexOf(row)]?.[heat.columns.indexOf(column)];
   return (
@@ -79,25 +80,25 @@ export function SweepMap({ experiment }: { experiment: string }) {
       }
     >
       <div className={styles.controls}>
-        <Choice label="Colour" value={`${now.measure}@${now.flow}`} onChange={(of) => setView({ of })}>
-          {found.data.measures.map((one) => (
-            <option key={`${one.measure}@${one.flow ?? ""}`} value={`${one.measure}@${one.flow ?? ""}`}>
-              {measureText(one.measure)}
-              {one.flow ? ` of ${one.flow}` : ""}
-            </option>
-          ))}
-        </Choice>
-        <Choice label="Across" value={x} onChange={(path) => setView({ x: path, y: path === y ? x : y, cell: "" })}>
-          {swept.map((path) => (
-            <option key={path}>{path}</option>
-          ))}
-        </Choice>
+        <LabelledSelect
+          label="Colour"
+          value={`${now.measure}@${now.flow}`}
+          choices={found.data.measures.map((one) => [`${one.measure}@${one.flow ?? ""}`, nameOf(one)] as const)}
+          onChange={(of) => setView({ of })}
+        />
+        <LabelledSelect
+          label="Across"
+          value={x}
+          choices={swept}
+          onChange={(path) => setView({ x: path, y: path === y ? x : y, cell: "" })}
+        />
         {swept.length > 1 && (
-          <Choice label="Down" value={y} onChange={(path) => setView({ y: path, x: path === x ? y : x, cell: "" })}>
-            {swept.map((path) => (
-              <option key={path}>{path}</option>
-            ))}
-          </Choice>
+          <LabelledSelect
+            label="Down"
+            value={y}
+            choices={swept}
+            onChange={(path) => setView({ y: path, x: path === x ? y : x, cell: "" })}
+          />
         )}
         {(heat.isLog || heat.least > 0) && (
           <label>
@@ -126,23 +127,6 @@ export function SweepMap({ experiment }: { experiment: string }) {
   );
 }
 
-function Choice({
-  label,
-  value,
-  onChange,
-  children,
-}: {
-  label: string;
-  value: string;
-  onChange: (value: string) => void;
-  children: React.ReactNode;
-}) {
-  return (
-    <label>
-      {label}{" "}
-      <select value={value} onChange={(event) => onChange(event.target.value)}>
-        {children}
-      </select>
-    </label>
-  );
+function nameOf({ measure, flow }: { measure: string; flow: string | null }): string {
+  return `${measureText(measure)}${flow ? ` of ${flow}` : ""}`;
 }

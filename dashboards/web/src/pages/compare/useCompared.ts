@@ -1,5 +1,5 @@
 /** The compared runs: their documents, short names and series. */
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { answered, api } from "../../api/client";
 import { problemOf } from "../../api/problem";
@@ -7,6 +7,7 @@ import { KeptRun } from "../../charts/kept";
 import { pointsFor } from "../../charts/request";
 import { Span } from "../../charts/span";
 import { isKept, type Outline, pointText, type Run } from "../../data/runDocument";
+import { ago } from "../../units";
 
 export interface ComparedRun {
   id: string;
@@ -120,4 +121,14 @@ export function useComparedSeries(compared: Compared, measures: readonly string[
     };
   }, [compared.runs, wanted, span]);
   return { span, ...state };
+}
+
+/** The latest experiments that can be compared: the id and the name of each. */
+export function useExperiments(): [id: string, name: string][] {
+  const { data } = useQuery({
+    queryKey: ["experiments", "to compare"],
+    queryFn: () => answered(api.GET("/api/v1/experiments", { params: { query: { limit: 50 } } })),
+  });
+  const own = data?.items.filter((one) => !one.rerun_of) ?? [];
+  return own.map(({ id, name, created_at }) => [id, `${name}, ${ago(created_at)}`]);
 }

@@ -8,6 +8,7 @@ import { shortField } from "../../data/runList";
 import { Axes, type Axis, type Box } from "../../drawings/Axes";
 import { fieldScale, linear } from "../../drawings/scale";
 import { oneOf, text, useViewState } from "../../navigation/viewState";
+import { LabelledSelect } from "../../parts/Select";
 import { spellNumber } from "../../units";
 import { type Band, BandPaths, mostOf, rowsOfBands } from "./BandPlot";
 import { quantityOf, SERIES, useBands } from "./bandQueries";
@@ -70,16 +71,7 @@ export function Multiples({ id, points, fields, flows, file, version }: Props) {
     resized.observe(frame.current);
     return () => resized.disconnect();
   }, []);
-  const select = (label: string, value: string, change: (field: string) => void) => (
-    <label>
-      {label}{" "}
-      <select value={value} onChange={(event) => change(event.target.value)}>
-        {fields.map((field) => (
-          <option key={field}>{field}</option>
-        ))}
-      </select>
-    </label>
-  );
+
   const title = `${quantity.name} by ${shortField(x)}${y && ` and ${shortField(y)}`}`;
   const named = () =>
     shown.flatMap((point) => {
@@ -94,17 +86,24 @@ export function Multiples({ id, points, fields, flows, file, version }: Props) {
     <>
       <div className={styles.controls}>
         <SeriesChoice series={view.series} flow={flow} flows={flows} onChange={setView} />
-        {fields.length > 1 && select("Columns", x, (field) => setView({ x: field, y: field === y ? x : y }))}
-        {fields.length > 1 && select("Rows", y, (field) => setView({ y: field, x: field === x ? y : x }))}
+        {fields.length > 1 && (
+          <>
+            <LabelledSelect
+              label="Columns"
+              value={x}
+              choices={fields}
+              onChange={(field) => setView({ x: field, y: field === y ? x : y })}
+            />
+            <LabelledSelect
+              label="Rows"
+              value={y}
+              choices={fields}
+              onChange={(field) => setView({ y: field, x: field === x ? y : x })}
+            />
+          </>
+        )}
         {rests.length > 1 && (
-          <label>
-            Others{" "}
-            <select value={rest} onChange={(event) => setView({ rest: event.target.value })}>
-              {rests.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
+          <LabelledSelect label="Others" value={rest} choices={rests} onChange={(one) => setView({ rest: one })} />
         )}
         <MultiplesFiles
           title={title}

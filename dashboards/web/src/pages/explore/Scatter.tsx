@@ -7,6 +7,7 @@ import { Drawing, type KeyEntry, type Place } from "../../drawings/Drawing";
 import { inset } from "../../drawings/scale";
 import { go } from "../../navigation/route";
 import { flag, oneOf, text, useViewState } from "../../navigation/viewState";
+import { LabelledSelect } from "../../parts/Select";
 import { COLOURS } from "../../theme/palette";
 import { strokeColour } from "../../theme/ramp";
 import { useTheme } from "../../theme/theme";
@@ -91,14 +92,7 @@ export function Scatter({ sweep, of, file, onOf }: Props) {
         <MeasureSelect label="Across" value={xWord} measures={sweep.measures} fields={fields} onChange={choose("x")} />
         <MeasureSelect label="Up" value={yWord} measures={sweep.measures} fields={fields} onChange={choose("y")} />
         {fields.length > 0 && (
-          <label>
-            Colour{" "}
-            <select value={by} onChange={(event) => setView({ by: event.target.value })}>
-              {fields.map((field) => (
-                <option key={field}>{field}</option>
-              ))}
-            </select>
-          </label>
+          <LabelledSelect label="Colour" value={by} choices={fields} onChange={(field) => setView({ by: field })} />
         )}
         <label>
           <input type="checkbox" checked={view.front} onChange={(event) => setView({ front: event.target.checked })} />{" "}
@@ -106,16 +100,13 @@ export function Scatter({ sweep, of, file, onOf }: Props) {
         </label>
         {view.front &&
           (["xbest", "ybest"] as const).map((side) => (
-            <label key={side}>
-              {side === "xbest" ? "Better across" : "Better up"}{" "}
-              <select
-                value={view[side]}
-                onChange={(event) => setView({ [side]: event.target.value as "more" | "less" })}
-              >
-                <option value="more">more</option>
-                <option value="less">less</option>
-              </select>
-            </label>
+            <LabelledSelect
+              key={side}
+              label={side === "xbest" ? "Better across" : "Better up"}
+              value={view[side]}
+              choices={SIDES}
+              onChange={(one) => setView({ [side]: one })}
+            />
           ))}
       </div>
       <Drawing

@@ -1,5 +1,6 @@
 /** The choice of a series, and of the flow that it is of. */
 import { type Measure, QUANTITIES } from "../../charts/quantities";
+import { LabelledSelect } from "../../parts/Select";
 import { OF_FLOWS, SERIES } from "./bandQueries";
 
 interface Props {
@@ -12,25 +13,14 @@ interface Props {
 export function SeriesChoice({ series, flow, flows, onChange }: Props) {
   return (
     <>
-      <label>
-        Series{" "}
-        <select value={series} onChange={(event) => onChange({ series: event.target.value as Measure })}>
-          {SERIES.map((one) => (
-            <option key={one} value={one}>
-              {QUANTITIES[one].name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <LabelledSelect
+        label="Series"
+        value={series}
+        choices={SERIES.map((one) => [one, QUANTITIES[one].name] as const)}
+        onChange={(one) => onChange({ series: one })}
+      />
       {OF_FLOWS.includes(series) && flows.length > 1 && (
-        <label>
-          Flow{" "}
-          <select value={flow} onChange={(event) => onChange({ flow: event.target.value })}>
-            {flows.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <LabelledSelect label="Flow" value={flow} choices={flows} onChange={(one) => onChange({ flow: one })} />
       )}
     </>
   );

@@ -4,8 +4,7 @@ import { answered, api } from "../../api/client";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
 
 export const OF_FLOWS: readonly Measure[] = ["goodput", "cwnd", "rtt", "inflight", "retransmits"];
-export const OF_LINKS: readonly Measure[] = ["queue", "queue_delay"];
-export const SERIES: readonly Measure[] = [...OF_FLOWS, ...OF_LINKS];
+export const SERIES: readonly Measure[] = [...OF_FLOWS, "queue", "queue_delay"];
 export const quantityOf = (series: Measure) => QUANTITIES[series];
 
 /** The bands of points by one run of each. */

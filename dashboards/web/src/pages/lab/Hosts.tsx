@@ -8,9 +8,10 @@ import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field, TextField } from "../../parts/Field";
+import { SelectField, TextField } from "../../parts/Field";
 import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
+import type { Choices } from "../../parts/Select";
 import { Waiting } from "../../parts/Waiting";
 import { ago, rate, size, wait } from "../../units";
 import { Calendar } from "./Calendar";
@@ -22,12 +23,12 @@ type Use = Schemas["HostUse"];
 
 const POLL_MS = 5000;
 const VIEW = { span: oneOf(["day", "week"], "day") };
-const DURATIONS = [
+const DURATIONS: Choices<number> = [
   [1800, "30 minutes"],
   [3600, "1 hour"],
   [4 * 3600, "4 hours"],
   [86_400, "1 day"],
-] as const;
+];
 
 export function Hosts() {
   const [view, setView] = useViewState(VIEW);
@@ -136,7 +137,7 @@ function Caps({ use }: { use: Use }) {
 
 function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   const client = useQueryClient();
-  const [seconds, setSeconds] = useState<number>(3600);
+  const [seconds, setSeconds] = useState(3600);
   const [about, setAbout] = useState("");
   const lease = useMutation({
     mutationFn: () =>
@@ -155,17 +156,7 @@ function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
           lease.mutate();
         }}
       >
-        <Field label="Duration">
-          {(wiring) => (
-            <select {...wiring} value={seconds} onChange={(event) => setSeconds(Number(event.target.value))}>
-              {DURATIONS.map(([value, name]) => (
-                <option key={value} value={value}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField label="Duration" value={seconds} choices={DURATIONS} onChange={setSeconds} />
         <TextField
           label="Purpose"
           help="Other users see it."

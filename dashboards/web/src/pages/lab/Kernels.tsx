@@ -7,7 +7,7 @@ import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field, TextField } from "../../parts/Field";
+import { Field, SelectField, TextField } from "../../parts/Field";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { ago } from "../../units";
@@ -196,18 +196,12 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <Field label="Source">
-          {(wiring) => (
-            <select {...wiring} value={base} onChange={(event) => setBase(event.target.value)}>
-              {bases.map(({ version }) => (
-                <option key={version} value={version}>
-                  Linux {version}
-                </option>
-              ))}
-              <option value="">an archive</option>
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Source"
+          value={base}
+          choices={[...bases.map(({ version }) => [version, `Linux ${version}`] as const), ["", "an archive"]]}
+          onChange={setBase}
+        />
         {base === "" && (
           <Field label="Archive" help="a tar archive of Linux: xz, gzip, bzip2, zstd or plain">
             {(wiring) => (

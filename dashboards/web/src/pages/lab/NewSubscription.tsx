@@ -5,7 +5,8 @@ import { answered, api, type Schemas } from "../../api/client";
 import { text, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field, TextField } from "../../parts/Field";
+import { Field, SelectField, TextField } from "../../parts/Field";
+import type { Choices } from "../../parts/Select";
 import styles from "./Lab.module.css";
 
 type Wish = Schemas["NewSubscription"];
@@ -18,6 +19,11 @@ export const EVENTS: readonly { event: Event; name: string; brief: string }[] = 
 ];
 
 const NEW = { way: "email", target: "", name: "", of: "own", experiment: "", branch: "main", measures: "" } as const;
+const WHOSE: Choices<string> = [
+  ["own", "mine"],
+  ["all", "of all users"],
+  ["one", "one, by its id"],
+];
 const VIEW = { of: text() };
 type Fields = { -readonly [K in keyof typeof NEW]: string };
 
@@ -70,15 +76,12 @@ export function NewSubscription({
           placeholder={byMail ? "ada@uni.example" : "https://hooks.example.org/longhaul"}
           {...wire("target")}
         />
-        <Field label="Experiments">
-          {(wiring) => (
-            <select {...wiring} {...wire("of")}>
-              <option value="own">mine</option>
-              <option value="all">of all users</option>
-              <option value="one">one, by its id</option>
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Experiments"
+          value={fields.of}
+          choices={WHOSE}
+          onChange={(whose) => setFields({ ...fields, of: whose })}
+        />
         {fields.of === "one" ? (
           <TextField label="Id of the experiment" placeholder="5d41402abc4b2a76" {...wire("experiment")} />
         ) : (

@@ -39,7 +39,7 @@ export function NextRuns({ queue }: { queue: Schemas["Queue"] }) {
       cell: (task) =>
         task.experiment_id !== null && owns(task) ? (
           <PrioritySelect
-            label={`Priority of ${task.experiment}`}
+            aria-label={`Priority of ${task.experiment}`}
             className={styles.priority}
             value={task.priority}
             disabled={busy}

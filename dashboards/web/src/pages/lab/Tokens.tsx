@@ -9,7 +9,7 @@ import { Button } from "../../parts/Button";
 import { CopyButton } from "../../parts/CopyButton";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field, TextField } from "../../parts/Field";
+import { SelectField, TextField } from "../../parts/Field";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
@@ -124,19 +124,7 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
-      <Field label="Scope" help={`may ${MAY[scope]}`}>
-        {(wiring) => (
-          <select
-            {...wiring}
-            value={scope}
-            onChange={(event) => setScope(SCOPES.find((one) => one === event.target.value) ?? "read")}
-          >
-            {SCOPES.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField label="Scope" help={`may ${MAY[scope]}`} value={scope} choices={SCOPES} onChange={setScope} />
       <TextField
         label="Days"
         type="number"

@@ -7,6 +7,7 @@ import type { RunRow } from "../../data/runList";
 import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
+import { Select } from "../../parts/Select";
 import { type Column, Table } from "../../parts/Table";
 import { precise } from "../../units";
 import styles from "./RunPage.module.css";
@@ -62,16 +63,13 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
       title="Summary"
       actions={
         <>
-          <label>
-            <span className="unseen">Measure</span>
-            <select className={styles.select} value={measure} onChange={(event) => setMeasure(event.target.value)}>
-              {measures.map((one) => (
-                <option key={one} value={one}>
-                  {measureText(one)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Select
+            className={styles.select}
+            aria-label="Measure"
+            value={measure}
+            choices={measures.map((one) => [one, measureText(one)] as const)}
+            onChange={setMeasure}
+          />
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/report`)}>Report</LinkButton>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/summary`)}>JSON</LinkButton>
           <LinkButton href={addressOf(`/api/v1/experiments/${id}/junit`)}>JUnit</LinkButton>

@@ -10,6 +10,7 @@ import type { Outline } from "../../data/runDocument";
 import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
+import { Select } from "../../parts/Select";
 import { count } from "../../units";
 import styles from "./MomentList.module.css";
 import { nearestIn, PAGE, pagesOf, ROW_PX, rowsInSight } from "./momentRows";
@@ -100,11 +101,18 @@ export default function MomentList({ run, outline, span }: Props) {
       title="Moments"
       actions={
         <>
-          <Choice label="Kind of moment" value={kind} choices={KINDS} onChange={setKind} />
-          <Choice
-            label="Flow or link of moments"
+          <Select
+            className={styles.choice}
+            aria-label="Kind of moment"
+            value={kind}
+            choices={KINDS}
+            onChange={setKind}
+          />
+          <Select
+            className={styles.choice}
+            aria-label="Flow or link of moments"
             value={of}
-            choices={[["", "every flow and link"], ...places.map((name) => [name, name] as const)]}
+            choices={[["", "every flow and link"], ...places]}
             onChange={setOf}
           />
           <LinkButton href={addressOf(`/api/v1/runs/${run}/moments?${csv}`)}>CSV</LinkButton>
@@ -158,33 +166,6 @@ export default function MomentList({ run, outline, span }: Props) {
         <li className={styles.room} aria-hidden="true" style={{ height: Math.max(0, (total ?? 0) - rows) * ROW_PX }} />
       </ol>
     </Panel>
-  );
-}
-
-function Choice({
-  label,
-  value,
-  choices,
-  onChange,
-}: {
-  label: string;
-  value: string;
-  choices: readonly (readonly [string, string])[];
-  onChange: (value: string) => void;
-}) {
-  return (
-    <select
-      className={styles.choice}
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      {choices.map(([one, name]) => (
-        <option key={one} value={one}>
-          {name}
-        </option>
-      ))}
-    </select>
   );
 }
 

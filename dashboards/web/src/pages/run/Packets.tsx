@@ -7,7 +7,7 @@ import { useMay } from "../../api/session";
 import { isKept, type Outline, originalOf, type Run } from "../../data/runDocument";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field, TextField } from "../../parts/Field";
+import { SelectField, TextField } from "../../parts/Field";
 import { Panel } from "../../parts/Panel";
 import styles from "./RunPage.module.css";
 import { useCapture, useReruns } from "./runQueries";
@@ -72,16 +72,12 @@ function Form({ run, outline }: { run: Run; outline: Outline | null }) {
         value={snap}
         onChange={(event) => setSnap(event.target.value)}
       />
-      <Field label="Flow">
-        {(wiring) => (
-          <select {...wiring} value={flow} onChange={(event) => setFlow(event.target.value)}>
-            <option value="">every packet</option>
-            {(outline?.flows ?? []).map((one) => (
-              <option key={one.name}>{one.name}</option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="Flow"
+        value={flow}
+        choices={[["", "every packet"], ...(outline?.flows ?? []).map(({ name }) => name)]}
+        onChange={setFlow}
+      />
       <Button
         type="submit"
         busy={capture.isPending}

@@ -3,6 +3,7 @@ import { addressOf } from "../../api/address";
 import { ORDERS_OF_GROUPS, runsQuery, type View } from "../../data/runList";
 import { Button } from "../../parts/Button";
 import { Menu } from "../../parts/Menu";
+import { Select } from "../../parts/Select";
 import { choices, USUAL } from "./columns";
 import { groupOrder } from "./groups";
 import styles from "./Runs.module.css";
@@ -30,13 +31,12 @@ export function Arrange({ view, fields, change }: Props) {
     <>
       <div className={styles.order}>
         <span aria-hidden="true">Order</span>
-        <select aria-label="Order" value={view.sort} onChange={(event) => change({ sort: event.target.value })}>
-          {(view.group && runs ? groupOrders(all) : orders(runs ? all : [], view.sort)).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
+        <Select
+          aria-label="Order"
+          value={view.sort}
+          choices={view.group && runs ? groupOrders(all) : orders(runs ? all : [], view.sort)}
+          onChange={(sort) => change({ sort })}
+        />
       </div>
       <div className={styles.menu}>
         {runs && (

@@ -8,6 +8,7 @@ import { linkTo } from "../../navigation/hash";
 import { useShortcut } from "../../navigation/shortcuts";
 import { Button } from "../../parts/Button";
 import { Segments } from "../../parts/Segments";
+import { LabelledSelect } from "../../parts/Select";
 import styles from "./Filters.module.css";
 
 // A filter takes effect when typing pauses.
@@ -185,17 +186,15 @@ interface ChoiceProps {
 }
 
 function Choice({ label, value, words, onChange }: ChoiceProps) {
+  const unknown = value === "" || words.includes(value) ? [] : [[value, `${value} (unknown)`] as const];
   return (
-    <label className={styles.labelled}>
-      {label}
-      <select value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="">any</option>
-        {value !== "" && !words.includes(value) && <option value={value}>{value} (unknown)</option>}
-        {words.map((word) => (
-          <option key={word}>{word}</option>
-        ))}
-      </select>
-    </label>
+    <LabelledSelect
+      label={label}
+      look={styles.labelled}
+      value={value}
+      choices={[["", "any"], ...unknown, ...words]}
+      onChange={onChange}
+    />
   );
 }
 

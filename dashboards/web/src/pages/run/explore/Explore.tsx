@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { Source } from "../../../charts/source";
 import type { Span } from "../../../charts/span";
 import type { Outline } from "../../../data/runDocument";
+import { LabelledSelect } from "../../../parts/Select";
 import styles from "./Explore.module.css";
 import type { Look } from "./looks";
 import { PhasePlots } from "./PhasePlots";
@@ -29,14 +30,7 @@ export default function Explore({ run, look, outline, source, span }: Props) {
   return (
     <div className={styles.look}>
       {flows.length > 1 && (
-        <label className={styles.flow}>
-          Flow{" "}
-          <select value={chosen} onChange={(event) => setChosen(event.target.value)}>
-            {flows.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <LabelledSelect label="Flow" look={styles.flow} value={chosen} choices={flows} onChange={setChosen} />
       )}
       {look === "phase" && <PhasePlots key={chosen} run={run} flow={chosen} span={span} />}
       {look === "states" && <StatePlot key={chosen} run={run} flow={chosen} source={source} span={span} />}

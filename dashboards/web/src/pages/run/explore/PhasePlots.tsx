@@ -9,6 +9,7 @@ import { Drawing, type Place } from "../../../drawings/Drawing";
 import { linear, roomy, type Scale } from "../../../drawings/scale";
 import { useShown } from "../../../drawings/TimeDrawing";
 import { ErrorNote } from "../../../parts/ErrorNote";
+import { Select } from "../../../parts/Select";
 import { Waiting } from "../../../parts/Waiting";
 import type { Theme } from "../../../theme/choice";
 import { strokeColour } from "../../../theme/ramp";
@@ -121,13 +122,12 @@ function PhasePlot({
         },
       ]}
       tools={
-        <select aria-label="Quantity across" value={across} onChange={(event) => onAcross(event.target.value)}>
-          {AXES.map(([name, one]) => (
-            <option key={name} value={name}>
-              {one.name}
-            </option>
-          ))}
-        </select>
+        <Select
+          aria-label="Quantity across"
+          value={across}
+          choices={AXES.map(([name, one]) => [name, one.name] as const)}
+          onChange={onAcross}
+        />
       }
       foot={<TimeRamp from={shown[0]} to={shown[1]} theme={theme} />}
       over={(width) => <Ring span={span} pairs={pairs} box={boxOf(width, HEIGHT)} x={x.scale} y={y.scale} />}

@@ -8,6 +8,7 @@ import { type Axis, atX, atY, type Box, round } from "../../../drawings/Axes";
 import { linear, type Scale } from "../../../drawings/scale";
 import { TimeDrawing, useShown } from "../../../drawings/TimeDrawing";
 import { ErrorNote } from "../../../parts/ErrorNote";
+import { Select } from "../../../parts/Select";
 import { Waiting } from "../../../parts/Waiting";
 import { cellColour } from "../../../theme/ramp";
 import { digits, percent } from "../../../units";
@@ -71,12 +72,7 @@ export function QueueMap({ run, links, span }: Props) {
       ]}
       tools={
         links.length > 1 && (
-          <select aria-label="Link" value={chosen} onChange={(event) => setChosen(event.target.value)}>
-            {links.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-            <option value={ALL}>all links</option>
-          </select>
+          <Select aria-label="Link" value={chosen} choices={[...links, [ALL, "all links"]]} onChange={setChosen} />
         )
       }
       foot={

@@ -9,6 +9,7 @@ import { extent, linear, type Scale } from "../../../drawings/scale";
 import { TimeDrawing, useShown } from "../../../drawings/TimeDrawing";
 import { Button } from "../../../parts/Button";
 import { ErrorNote } from "../../../parts/ErrorNote";
+import { Select } from "../../../parts/Select";
 import { Waiting } from "../../../parts/Waiting";
 import { count, size } from "../../../units";
 import { useCapture } from "../runQueries";
@@ -54,14 +55,12 @@ export function SequencePlot({ run, flow, span, captures }: Props) {
       rows={() => (data.packets ? rowsOfPackets(data.packets) : rowsOfTrace(data.trace))}
       tools={
         data.captured && (
-          <select
+          <Select
             aria-label="Source of the diagram"
             value={ofPackets ? "packets" : "trace"}
-            onChange={(event) => setOfPackets(event.target.value === "packets")}
-          >
-            <option value="packets">captured packets</option>
-            <option value="trace">trace</option>
-          </select>
+            choices={[["packets", "captured packets"], "trace"]}
+            onChange={(source) => setOfPackets(source === "packets")}
+          />
         )
       }
       foot={
