@@ -1,5 +1,6 @@
 /** The entry point: the theme first, so that nothing flashes, then the session, then the requested page. */
 import "./theme/theme.css";
+import "./theme/shared.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -6,7 +6,6 @@ import { queries } from "../api/queries";
 import { Button } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import { ErrorNote } from "../parts/ErrorNote";
-import styles from "./Annotation.module.css";
 import { AnnotationFields } from "./AnnotationFields";
 import { asAsked, type Words } from "./annotation";
 
@@ -51,7 +50,7 @@ function AnnotateDialog({ noun, subject, onClose }: Props & { onClose: () => voi
       >
         <AnnotationFields words={words} onChange={(part) => setWords({ ...words, ...part })} />
         {save.isError && <ErrorNote error={save.error} />}
-        <div className={styles.actions}>
+        <div className="row">
           <Button kind="primary" type="submit" busy={save.isPending}>
             Save
           </Button>

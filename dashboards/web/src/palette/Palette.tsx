@@ -51,7 +51,7 @@ export default function Palette({ endTyping, onClose }: PaletteProps) {
       >
         {error !== null && <ErrorNote error={error} />}
         {groups.length === 0 && error === null && (
-          <p className={styles.none}>{pending ? "Searching …" : "Nothing has all of these words."}</p>
+          <p className="none">{pending ? "Searching …" : "Nothing has all of these words."}</p>
         )}
       </Finder>
     </Dialog>

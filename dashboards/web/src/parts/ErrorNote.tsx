@@ -10,7 +10,7 @@ export function ErrorNote({ error, action }: { error: unknown; action?: ReactNod
   const problem = problemOf(error);
   // The header reports that the service is away, so here is only what it means for the action, until the service is back.
   if (problem.status === 0) {
-    return away ? <p className={styles.unsent}>Not sent. Try again when the service is back.</p> : (action ?? null);
+    return away ? <p className="soft">Not sent. Try again when the service is back.</p> : (action ?? null);
   }
   const lines = problem.problems.length > 0 ? problem.problems : [problem.sentence].filter(Boolean);
   return (
@@ -19,7 +19,7 @@ export function ErrorNote({ error, action }: { error: unknown; action?: ReactNod
       {lines.map((line) => (
         <p key={line}>{line}</p>
       ))}
-      {problem.remedy && <p className={styles.hint}>{problem.remedy}</p>}
+      {problem.remedy && <p className="soft">{problem.remedy}</p>}
       {problem.requestId && problem.status >= 500 && <p className={styles.id}>request {problem.requestId}</p>}
       {action}
     </div>

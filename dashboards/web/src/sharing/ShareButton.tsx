@@ -67,7 +67,7 @@ function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
         </>
       )}
       {make.isError && <ErrorNote error={make.error} />}
-      <div className={styles.actions}>
+      <div className="row">
         {link === undefined ? (
           <Button kind="primary" busy={make.isPending} onClick={() => make.mutate()}>
             Make the link

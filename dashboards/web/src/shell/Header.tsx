@@ -35,7 +35,7 @@ export function Header() {
         <Mark />
         Longhaul
       </a>
-      {!mayRead && <p className={styles.shared}>A shared result, read only</p>}
+      {!mayRead && <p className="soft">A shared result, read only</p>}
       <nav aria-label="Pages" className={styles.pages} hidden={!mayRead}>
         {PAGES.map((page) => (
           <a

@@ -47,7 +47,7 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
           </li>
         ))}
         {loading.map((id) => (
-          <li key={id} className={`${styles.chip} ${styles.quiet}`}>
+          <li key={id} className={`${styles.chip} faint`}>
             <span className={styles.colour} />
             {id.slice(0, 8)}
           </li>
@@ -120,7 +120,7 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
             onChange={(event) => setWord(event.target.value)}
           />
         </label>
-        <span className={styles.count}>
+        <span className="faint">
           {rows.length} kept runs{full && `; at most ${MOST_RUNS} are drawn: remove one to add another`}
         </span>
       </div>
@@ -143,8 +143,8 @@ function Adding({ runs, experiment, onView }: Omit<Props, "drawn" | "compared">)
               />
               <span>{row.experiment}</span>
               <span>{pointText(row.point)}</span>
-              <span className={styles.quiet}>seed {row.seed}</span>
-              <span className={styles.quiet}>{ago(row.finished_at)}</span>
+              <span className="faint">seed {row.seed}</span>
+              <span className="faint">{ago(row.finished_at)}</span>
             </label>
           </li>
         ))}

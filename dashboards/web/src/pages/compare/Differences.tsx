@@ -117,7 +117,7 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
         </label>
       </div>
       {a === "" || b === "" ? (
-        <p className={styles.quiet}>Choose two runs, or two experiments with the same points.</p>
+        <p className="faint">Choose two runs, or two experiments with the same points.</p>
       ) : found.error ? (
         <ErrorNote error={found.error} />
       ) : found.data === undefined ? (
@@ -125,7 +125,7 @@ export function Differences({ runs, compared }: { runs: readonly string[]; compa
       ) : (
         <>
           <InputDifferences differing={differingOf(found.data)} />
-          <p className={styles.verdict}>{String(found.data.verdict)}</p>
+          <p className="soft">{String(found.data.verdict)}</p>
           {a.length === RUN_ID && b.length === RUN_ID && !found.data.identical && (
             <FirstRecord key={a + b} a={a} b={b} />
           )}

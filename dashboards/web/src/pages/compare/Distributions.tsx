@@ -11,7 +11,6 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
 import { DASHES, flowStyle } from "../../theme/palette";
 import { useTheme } from "../../theme/theme";
-import styles from "./Compare.module.css";
 import type { Compared, ComparedRun } from "./useCompared";
 
 const MEASURES = ["rtt", "goodput", "queue_delay"] as const;
@@ -19,7 +18,7 @@ type Spread = (typeof MEASURES)[number];
 
 export function Distributions({ compared }: { compared: Compared }) {
   return (
-    <div className={styles.grid}>
+    <div className="charts">
       {MEASURES.map((measure) => (
         <Curves key={measure} measure={measure} runs={compared.runs} />
       ))}

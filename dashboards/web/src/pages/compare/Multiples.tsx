@@ -33,7 +33,7 @@ export function Multiples({ compared }: { compared: Compared }) {
   if (sources.size === 0) return <Waiting label="Reading the traces" height="40rem" />;
   return (
     <>
-      <div className={styles.strip}>
+      <div className="strip">
         <Segments
           label="Quantity"
           choices={MEASURES.map((one) => [one, QUANTITIES[one].name] as const)}

@@ -26,7 +26,7 @@ export function Overlay({ compared }: { compared: Compared }) {
   return (
     <>
       <FlowLegend compared={compared} />
-      <div className={styles.grid}>
+      <div className="charts">
         {charts.map(({ measure, lines }) => (
           <Chart
             key={measure}

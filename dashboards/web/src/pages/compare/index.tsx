@@ -46,10 +46,10 @@ export default function Compare() {
   const mayRead = useMay("read");
   const needsRuns = view.show !== "map";
   return (
-    <div className={styles.page}>
+    <div className="stack">
       <header className={styles.head}>
         <h1>Compare</h1>
-        <div className={styles.strip}>
+        <div className="strip">
           <Segments
             label="View"
             choices={SHOWS}
@@ -68,7 +68,7 @@ export default function Compare() {
       {needsRuns && view.runs.length === 0 ? (
         <Nothing />
       ) : needsRuns && compared.runs.length === 0 && compared.failed.length > 0 ? (
-        <p className={styles.failed}>None of these runs can be drawn. Choose others above.</p>
+        <p className="soft">None of these runs can be drawn. Choose others above.</p>
       ) : (
         <>
           {view.show === "overlay" && <Overlay compared={compared} />}

@@ -379,7 +379,7 @@ function AxisList({
             <strong>{axis.name}</strong>
             {slider("least", low, (value) => set(value, Math.max(value, high)))}
             {slider("greatest", high, (value) => set(Math.min(low, value), value))}
-            <span className={styles.range}>
+            <span className="soft">
               {axis.text(places[low] ?? 0)} to {axis.text(places[high] ?? 0)}
             </span>
             <span className={styles.moves}>

@@ -55,10 +55,10 @@ export default function Explore({ path }: PageProps) {
   const setOf = (words: readonly string[]): void => setView({ of: words });
   const known = data.points.filter(({ values }) => values.some((value) => value !== null));
   return (
-    <div className={styles.page}>
+    <div className="stack">
       <header className={styles.head}>
         <h1>Explore {name}</h1>
-        <div className={styles.strip}>
+        <div className="strip">
           <Segments
             label="View"
             choices={SHOWS}

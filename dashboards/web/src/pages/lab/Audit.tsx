@@ -90,7 +90,7 @@ function toneOf(outcome: number): Tone {
 
 const COLUMNS: readonly Column<Entry>[] = [
   { key: "at", name: "Time", cell: (entry) => <span className={styles.when}>{moment(entry.at)}</span> },
-  { key: "actor", name: "User", cell: (entry) => entry.actor || <span className={styles.faint}>not logged in</span> },
+  { key: "actor", name: "User", cell: (entry) => entry.actor || <span className="faint">not logged in</span> },
   { key: "action", name: "Action", cell: (entry) => entry.action.replaceAll("_", " ") },
   { key: "subject", name: "Subject", cell: (entry) => <code>{entry.subject.replace(/^\/api\/v1/, "")}</code> },
   {
@@ -99,5 +99,5 @@ const COLUMNS: readonly Column<Entry>[] = [
     cell: (entry) => <Badge tone={toneOf(entry.outcome)}>{String(entry.outcome)}</Badge>,
   },
   { key: "address", name: "Address", cell: (entry) => entry.address },
-  { key: "request", name: "Request", cell: (entry) => <code className={styles.faint}>{entry.request_id}</code> },
+  { key: "request", name: "Request", cell: (entry) => <code className="faint">{entry.request_id}</code> },
 ];

@@ -96,7 +96,7 @@ function HostRow({ host, days, onLease }: { host: Host; days: number; onLease: (
         )}
         {use?.health && <Health health={use.health} />}
         {use && !use.free && host.holder === null && <Badge tone="warn">in maintenance</Badge>}
-        <span className={styles.faint}>{host.about}</span>
+        <span className="faint">{host.about}</span>
         <span className={styles.right}>
           {may && (host.holder === null || mine) && <Button onClick={onLease}>{mine ? "Extend" : "Lease"}</Button>}
           {may && mine && typeof fence === "number" && (
@@ -127,7 +127,7 @@ function Health({ health }: { health: NonNullable<Use["health"]> }) {
 function Caps({ use }: { use: Use }) {
   const peers = Object.entries(use.peers).map(([peer, path]) => (path.provisioned ? `${peer} (provisioned)` : peer));
   return (
-    <p className={styles.faint}>
+    <p className="faint">
       At most {rate(use.rate_bps)}, {size(use.run_bytes)} per run, {size(use.day_bytes)} per day, {wait(use.longest_s)}{" "}
       at a time
       {peers.length > 0 && `; with ${peers.join(", ")}`}
@@ -165,7 +165,7 @@ function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
           onChange={(event) => setAbout(event.target.value)}
         />
         {lease.isError && <ErrorNote error={lease.error} />}
-        <div className={styles.asks}>
+        <div className="asks">
           <Button onClick={onClose}>Go back</Button>
           <Button kind="primary" type="submit" busy={lease.isPending}>
             Lease

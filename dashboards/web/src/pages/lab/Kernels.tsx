@@ -38,7 +38,7 @@ export function Kernels({ kernels }: { kernels: readonly Kernel[] }) {
           {about.data.user_code ? (
             <NewKernel bases={kernels.filter((kernel) => kernel.origin === "kernel.lock")} />
           ) : (
-            <p className={styles.none}>
+            <p className="lead">
               This service takes no kernels. Its operator may allow it with <code>LONGHAUL_USER_CODE=on</code>.
             </p>
           )}
@@ -92,13 +92,13 @@ function State({ kernel }: { kernel: Kernel }) {
     return (
       <>
         <Badge tone={build.status === "queued" ? "neutral" : "busy"}>{build.status}</Badge>{" "}
-        <span className={styles.faint}>{build.step}</span>
+        <span className="faint">{build.step}</span>
       </>
     );
   }
   if (kernel.built) return <Badge tone="good">built</Badge>;
   return (
-    <span className={styles.faint}>
+    <span className="faint">
       not built: <code>longhaul kernel build {kernel.version}</code>
     </span>
   );
@@ -237,7 +237,7 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
           />
         )}
       </Field>
-      <div className={styles.asks}>
+      <div className="asks">
         {create.isPending && <span role="status">{step}</span>}
         <Button
           kind="primary"
@@ -266,7 +266,7 @@ function Remove({ kernel, onClose }: { kernel: Kernel; onClose: () => void }) {
     <Dialog title={`Delete ${kernel.version}?`} onClose={onClose}>
       <p>A build that is running ends, and waiting runs on this kernel fail. Kept runs stay.</p>
       {remove.isError && <ErrorNote error={remove.error} />}
-      <div className={styles.asks}>
+      <div className="asks">
         <Button onClick={onClose}>Go back</Button>
         <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
           Delete {kernel.version}

@@ -41,7 +41,7 @@ export function ModuleSources({ kernels }: { kernels: readonly Kernel[] }) {
       {about.data.user_code ? (
         <Sources kernels={kernels.filter(isThere).filter((kernel) => kernel.built)} />
       ) : (
-        <p className={styles.none}>
+        <p className="lead">
           This service takes no modules. Its operator may allow it with <code>LONGHAUL_USER_CODE=on</code>.
         </p>
       )}
@@ -76,7 +76,7 @@ function Sources({ kernels }: { kernels: readonly Kernel[] }) {
     <>
       <Upload onSent={setOpen} />
       {sources.error && <ErrorNote error={sources.error} />}
-      {sources.data?.length === 0 && <p className={styles.none}>No source was sent.</p>}
+      {sources.data?.length === 0 && <p className="lead">No source was sent.</p>}
       {sources.data !== undefined && sources.data.length > 0 && (
         <Table label="Sources of modules" columns={columns} rows={sources.data} rowKey={(one) => one.source} />
       )}
@@ -190,7 +190,7 @@ function Shown({
         (former[0] ? (
           <Changes before={former[0]} after={source} />
         ) : (
-          <p className={styles.none}>No former version was sent.</p>
+          <p className="lead">No former version was sent.</p>
         ))}
     </section>
   );
@@ -198,7 +198,7 @@ function Shown({
 
 function Builds({ source, kernels }: { source: Source; kernels: readonly Kernel[] }) {
   return (
-    <div className={styles.grid}>
+    <div className="stack">
       {kernels.map((kernel) => (
         <KernelBuilds key={kernel.version} source={source} kernel={kernel.version} />
       ))}

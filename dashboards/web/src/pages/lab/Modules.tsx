@@ -38,7 +38,7 @@ export function Modules() {
   if (error) return <ErrorNote error={error} />;
   if (modules.data === undefined || kernels.data === undefined) return <Waiting height="60vh" />;
   return (
-    <div className={styles.grid}>
+    <div className="stack">
       <Panel title="Congestion controls">
         <p className={styles.lead}>
           A trial loads the module into a guest, drops some of its packets and changes the path, and checks that the
@@ -106,7 +106,7 @@ function About({ module, isShown }: { module: Module; isShown: boolean }) {
     return (
       <span ref={place} className={styles.named} data-shown={isShown}>
         <strong>{cc}</strong>
-        {also && <span className={styles.faint}> also {also}</span>}
+        {also && <span className="faint"> also {also}</span>}
         <span className={styles.says}>{about}</span>
       </span>
     );
@@ -122,7 +122,7 @@ function About({ module, isShown }: { module: Module; isShown: boolean }) {
     >
       <summary>
         <strong>{cc}</strong>
-        {also && <span className={styles.faint}> also {also}</span>}
+        {also && <span className="faint"> also {also}</span>}
         <span className={styles.says}>{about}</span>
       </summary>
       <dl className={styles.parameters}>
@@ -157,7 +157,7 @@ function Trial({ module }: { module: Module }) {
           <StatusBadge status={trial.status} />
         </a>
       ) : (
-        <span className={styles.faint}>never</span>
+        <span className="faint">never</span>
       )}
       {may && !isOnTrial(module) && (
         <Button

@@ -22,7 +22,7 @@ type Subscription = Schemas["Subscription"];
 export function Notifications() {
   const mayRun = useMay("run");
   return (
-    <div className={styles.grid}>
+    <div className="stack">
       <ThisBrowser />
       {mayRun && <Subscriptions />}
     </div>
@@ -42,7 +42,7 @@ function ThisBrowser() {
       </p>
       {now === "off" && <Button onClick={() => void turnOn()}>Notify me in this browser</Button>}
       {now === "on" && (
-        <div className={styles.buttons}>
+        <div className="row">
           <Button onClick={() => show("Longhaul", "Notifications arrive.", "longhaul-trial", () => undefined)}>
             Show a trial
           </Button>
@@ -73,7 +73,7 @@ function Subscriptions() {
         {asked.data.items.length > 0 ? (
           <List items={asked.data.items} />
         ) : (
-          <p className={styles.none}>No subscriptions yet.</p>
+          <p className="lead">No subscriptions yet.</p>
         )}
       </Panel>
       {shown && <Secret subscription={shown} onClose={() => setShown(null)} />}
@@ -170,7 +170,7 @@ function Secret({ subscription, onClose }: { subscription: Schemas["ShownSubscri
       <code className={styles.secret} data-testid="secret">
         {subscription.secret}
       </code>
-      <div className={styles.asks}>
+      <div className="asks">
         <CopyButton text={() => subscription.secret ?? ""}>Copy</CopyButton>
         <Button kind="primary" onClick={onClose}>
           Done

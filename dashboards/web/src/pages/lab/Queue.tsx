@@ -30,7 +30,7 @@ export function Queue() {
   const connected = queue.workers.filter((worker) => worker.there);
   const running = queue.owners.reduce((sum, owner) => sum + owner.running, 0);
   return (
-    <div className={styles.grid}>
+    <div className="stack">
       <KeyNumbers
         numbers={[
           ["queued", count(queue.waiting)],
@@ -43,7 +43,7 @@ export function Queue() {
         {queue.running.length > 0 ? (
           <Table label="Running" columns={RUNNING} rows={queue.running} rowKey={(task) => task.run} />
         ) : (
-          <p className={styles.none}>No run is running.</p>
+          <p className="lead">No run is running.</p>
         )}
       </Panel>
       {queue.owners.length > 0 && (
@@ -68,14 +68,14 @@ export function Queue() {
           <>
             <NextRuns queue={queue} />
             {queue.waiting > queue.next.length && (
-              <p className={styles.none}>
+              <p className="lead">
                 and {count(queue.waiting - queue.next.length)} more:{" "}
                 <a href={listOf({ status: "queued" })}>all queued runs</a>
               </p>
             )}
           </>
         ) : (
-          <p className={styles.none}>
+          <p className="lead">
             No run is queued. Runs start by priority, then owners with the fewest running runs first, then the
             experiment with the fewest queued runs.
           </p>

@@ -83,7 +83,7 @@ export function Recordings() {
       {mayRun && <Upload onSent={({ reference }, reading) => setOpen({ reference, reading })} />}
       {removal.isError && <ErrorNote error={removal.error} />}
       {kept.data.length === 0 ? (
-        <p className={styles.none}>No recording was sent.</p>
+        <p className="lead">No recording was sent.</p>
       ) : (
         <Table label="Recordings" columns={columns} rows={kept.data} rowKey={(one) => one.reference} />
       )}

@@ -31,7 +31,7 @@ export function Service() {
   if (asked.isPending) return <Waiting height="60vh" />;
   const about = asked.data;
   return (
-    <div className={styles.grid}>
+    <div className="stack">
       <KeyNumbers
         numbers={[
           ["runs", count(Object.values(about.runs).reduce((sum, some) => sum + some, 0))],
@@ -72,7 +72,7 @@ export function Service() {
                   {about.grafana}
                 </a>
               ) : (
-                <span className={styles.faint}>not set (LONGHAUL_GRAFANA_URL)</span>
+                <span className="faint">not set (LONGHAUL_GRAFANA_URL)</span>
               )}
             </Fact>
             <Fact name="API reference">
@@ -117,7 +117,7 @@ function DiskSpace({ about }: { about: About }) {
 }
 
 function Export({ about }: { about: About }) {
-  if (!about.prometheus) return <span className={styles.faint}>not set (LONGHAUL_PROMETHEUS)</span>;
+  if (!about.prometheus) return <span className="faint">not set (LONGHAUL_PROMETHEUS)</span>;
   if (about.export_lag_s < LATE_S) return <Badge tone="good">samples arriving</Badge>;
   return (
     <>

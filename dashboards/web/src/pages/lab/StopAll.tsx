@@ -7,7 +7,6 @@ import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { count, wait } from "../../units";
-import styles from "./Lab.module.css";
 
 export function StopAll() {
   const may = useMay("run");
@@ -42,7 +41,7 @@ export function StopAll() {
             </p>
           )}
           {stop.isError && <ErrorNote error={stop.error} />}
-          <div className={styles.asks}>
+          <div className="asks">
             <Button onClick={close}>{stop.data ? "Close" : "Go back"}</Button>
             {!stop.data && (
               <Button kind="danger" busy={stop.isPending} onClick={() => stop.mutate()}>

@@ -33,7 +33,7 @@ export function Tokens() {
   if (asked.isPending) return <Waiting height="60vh" />;
   const rows = [...asked.data].sort((a, b) => Number(!isActive(a)) - Number(!isActive(b)));
   return (
-    <div className={styles.grid}>
+    <div className="stack">
       <Panel title="New token">
         <NewToken onCreated={setShown} />
       </Panel>
@@ -152,7 +152,7 @@ function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () =
       <code className={styles.secret} data-testid="secret">
         {token.token}
       </code>
-      <div className={styles.asks}>
+      <div className="asks">
         <CopyButton text={() => token.token}>Copy</CopyButton>
         <CopyButton text={() => loginLink(token.token)} title="A link that opens this page, logged in with the token">
           Copy login link
@@ -183,7 +183,7 @@ function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
         Queued runs stay in the queue.
       </p>
       {revoke.isError && <ErrorNote error={revoke.error} />}
-      <div className={styles.asks}>
+      <div className="asks">
         <Button onClick={onClose}>Go back</Button>
         <Button kind="danger" busy={revoke.isPending} onClick={() => revoke.mutate()}>
           Revoke {token.name}

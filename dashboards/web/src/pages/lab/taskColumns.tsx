@@ -4,7 +4,6 @@ import { shortField } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import type { Column } from "../../parts/Table";
 import { spellNumber } from "../../units";
-import styles from "./Lab.module.css";
 
 export type Task = Schemas["Task"];
 
@@ -14,7 +13,7 @@ function TaskName({ task }: { task: Task }) {
   return (
     <>
       <a href={linkTo(["runs", task.run])}>{task.experiment}</a>{" "}
-      <span className={styles.faint}>{[...point, `seed ${task.seed}`].join(", ")}</span>
+      <span className="faint">{[...point, `seed ${task.seed}`].join(", ")}</span>
     </>
   );
 }

@@ -86,7 +86,7 @@ export default function Launch() {
     <EditContext.Provider value={edit}>
       <header className={styles.head}>
         <h1>Launch</h1>
-        <div className={styles.actions}>
+        <div className="row">
           <Button onClick={() => setChoosing(true)}>Presets</Button>
           <OpenFile onFile={opener.open} />
           <Share />

@@ -58,7 +58,7 @@ export function FigurePage({ paper, name }: { paper: string; name: string }) {
           />
         )}
       </header>
-      <p className={styles.lead}>{figure.about}.</p>
+      <p className="lead">{figure.about}.</p>
       {row && (
         <p className={styles.cited}>
           <Citation text={row.citation} />

@@ -52,7 +52,7 @@ export function Gallery() {
           onChange={(event) => setView({ q: event.target.value })}
         />
       </header>
-      <p className={styles.lead}>
+      <p className="lead">
         {view.kind === "paper"
           ? "Published results, compared with real Linux TCP in this lab. Run on a card runs the fewest points that decide the figure's claims."
           : "Requirements of drafts and RFCs for congestion controls, as experiments with a verdict each."}

@@ -38,7 +38,7 @@ function Drawn({ picture, name }: { picture: Picture; name: string }) {
   const theme = useTheme();
   const csv = useMemo(() => `data:text/csv;charset=utf-8,${encodeURIComponent(picture.csv)}`, [picture.csv]);
   return (
-    <figure className={picture.wide ? styles.wide : styles.picture}>
+    <figure className={`${styles.picture} ${picture.wide ? styles.wide : ""}`}>
       {picture.title && <figcaption>{picture.title}</figcaption>}
       {picture.plates.map((plate) => (
         <Plate key={plate.svg.slice(0, 300)} plate={plate} theme={theme} />

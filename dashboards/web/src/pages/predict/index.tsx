@@ -65,7 +65,7 @@ export default function Predict() {
   return (
     <>
       <h1>Predict a transfer</h1>
-      <p className={styles.lead}>
+      <p className="lead">
         How long does a transfer take on a path, and with which settings? The lab runs its start-up and its steady state
         in virtual time.
       </p>
@@ -137,9 +137,9 @@ function Answer({ found, may }: { found: Prediction; may: boolean }) {
   }
   const best = found.rows.find((row) => row.seconds !== null);
   return (
-    <div className={styles.answer}>
+    <div className="stack">
       <Table label="Prediction" columns={COLUMNS} rows={found.rows} rowKey={(row) => `${row.cc} ${row.streams}`} />
-      <p className={styles.lead}>
+      <p className="lead">
         {size(found.size_bytes)} take at least {wait(found.least_s)}, at the line's payload rate of{" "}
         {rate(found.payload_bps)}.
       </p>

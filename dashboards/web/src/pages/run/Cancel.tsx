@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
-import styles from "./RunPage.module.css";
 
 /** A shorter run is simulated again in a moment. */
 const SHORT_S = 10;
@@ -35,7 +34,7 @@ export function CancelButton({ name, runs, virtualS, busy, onCancel }: Props) {
             {runs > 1 ? "Runs that have ended are kept. The others are cancelled." : "The run is cancelled."} A run on
             this machine leaves a partial trace of its time until then, which is not a result.
           </p>
-          <div className={styles.asks}>
+          <div className="asks">
             <Button onClick={() => setAsking(false)}>Go back</Button>
             <Button
               kind="danger"

@@ -57,7 +57,7 @@ export function ExperimentPage({ id }: { id: string }) {
   const rows = [...runs.data.items].sort((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
   const chosen = rows.find((row) => row.id === view.run) ?? rows.find((row) => row.status === "running") ?? rows[0];
   return (
-    <div className={styles.page}>
+    <div className="stack">
       <ExperimentHead experiment={experiment.data} rows={rows} />
       <Progress experiment={experiment.data} rows={rows} />
       <ExperimentNotes notes={experiment.data.notes} />

@@ -64,7 +64,6 @@ export function ExperimentSummary({ id, version, points }: { id: string; version
       actions={
         <>
           <Select
-            className={styles.select}
             aria-label="Measure"
             value={measure}
             choices={measures.map((one) => [one, measureText(one)] as const)}

@@ -7,7 +7,6 @@ import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
 import { lazily, once } from "../loading";
 import { LOOKS, type Look } from "./explore/looks";
-import styles from "./RunCharts.module.css";
 
 const VIEW = {
   look: oneOf<Look>(
@@ -27,7 +26,7 @@ export function ExplorePanel(props: { run: string; outline: Outline; source: Sou
       title="Explore"
       bare
       actions={
-        <div className={styles.strip}>
+        <div className="strip">
           <Segments label="Look" choices={LOOKS} value={view.look} onChange={(look) => setView({ look })} />
         </div>
       }

@@ -131,7 +131,7 @@ export default function MomentList({ run, outline, span }: Props) {
         onMouseLeave={() => span.point(null)}
         style={{ height: Math.min(HEIGHT_PX, Math.max(1, total ?? 12) * ROW_PX) }}
       >
-        <li className={styles.room} aria-hidden="true" style={{ height: sight.from * ROW_PX }} />
+        <li aria-hidden="true" style={{ height: sight.from * ROW_PX }} />
         {Array.from({ length: Math.max(0, rows - sight.from) }, (_, at) => sight.from + at).map((place) => {
           const moment = momentAt(pages.known, place);
           return (
@@ -163,7 +163,7 @@ export default function MomentList({ run, outline, span }: Props) {
             </li>
           );
         })}
-        <li className={styles.room} aria-hidden="true" style={{ height: Math.max(0, (total ?? 0) - rows) * ROW_PX }} />
+        <li aria-hidden="true" style={{ height: Math.max(0, (total ?? 0) - rows) * ROW_PX }} />
       </ol>
     </Panel>
   );

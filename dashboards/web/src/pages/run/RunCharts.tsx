@@ -10,7 +10,6 @@ import { flag, list, range, useViewState } from "../../navigation/viewState";
 import { useTheme } from "../../theme/theme";
 import { Key } from "./Key";
 import { dropsOf, linesOf, marksOf, PANELS, shadedOf, shadeOf } from "./panels";
-import styles from "./RunCharts.module.css";
 import { Tools } from "./Tools";
 
 export const CHARTS_VIEW = { flows: list(), at: range(), log: flag(), dashes: flag() };
@@ -61,7 +60,7 @@ export function RunCharts({ run, outline, source, span }: Props) {
     <>
       <Tools outline={outline} span={span} shown={shown} view={view} onView={setView} />
       <Key charts={charts} span={span} source={source} />
-      <div className={styles.grid}>
+      <div className="charts">
         {charts.map(({ panel, ...drawn }) => (
           <Chart
             key={panel.measure}

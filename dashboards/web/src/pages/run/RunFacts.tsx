@@ -86,7 +86,7 @@ export function RunFacts({ run, outline, verification }: Props) {
   const columns = COLUMNS.filter((column) => column.by === undefined || rows.some((row) => column.by?.(row) != null));
   const measured = outline === null ? "" : windowText(outline);
   return (
-    <div className={styles.facts}>
+    <div className="stack">
       <Panel title={`Flows ${measured}`.trim()}>
         <div className={styles.scrolls}>
           <Table label="Flows" columns={columns} rows={rows} rowKey={(flow) => flow.name} />

@@ -12,7 +12,6 @@ import { Expectations } from "./Expectations";
 import { isId, isMissing, Missing } from "./Missing";
 import { RunFacts } from "./RunFacts";
 import { RunHead } from "./RunHead";
-import styles from "./RunPage.module.css";
 import { RunWatch } from "./RunWatch";
 import { useChanges, useOutline, useRun } from "./runQueries";
 
@@ -56,7 +55,7 @@ function OneRun({ run, outline, fault }: Props) {
     again();
   };
   return (
-    <div className={styles.page}>
+    <div className="stack">
       <RunHead run={run} outline={outline} damaged={damaged} />
       {(damaged || suspected) && (
         <Damaged

@@ -47,12 +47,12 @@ export function Tools({ outline, span, shown, view, onView }: Props) {
                 <path d="M0 2h18" stroke={style.variable} strokeWidth="2.5" strokeDasharray={style.dash.join(" ")} />
               </svg>
               {flow.name}
-              <span className={styles.cc}>{flow.cc === flow.name ? "" : (flow.cc ?? flow.kind)}</span>
+              <span className="faint">{flow.cc === flow.name ? "" : (flow.cc ?? flow.kind)}</span>
             </button>
           );
         })}
       </fieldset>
-      <div className={styles.switches}>
+      <div className="row">
         <ShownWindow span={span} />
         <button type="button" className={styles.switch} aria-label="Zoom out" onClick={() => span.scale(2)}>
           −

@@ -3,7 +3,6 @@
 import type { View } from "../../data/runList";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
-import styles from "./Runs.module.css";
 
 export type Asked = "rerun" | "delete" | "cancel";
 
@@ -45,7 +44,7 @@ export function Asks({ asked, what, noun, onClose, onYes }: Props) {
   return (
     <Dialog title={`${verb} ${noun}?`} onClose={onClose}>
       <p>{about(what)}</p>
-      <div className={styles.asks}>
+      <div className="asks">
         <Button onClick={onClose}>{keep}</Button>
         <Button kind={asked === "rerun" ? "primary" : "danger"} onClick={onYes}>
           {verb} {noun}

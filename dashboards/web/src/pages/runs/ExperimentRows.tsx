@@ -20,7 +20,7 @@ const COLUMNS: readonly ListColumn<ExperimentRow>[] = [
     cell: (row) => (
       <>
         <a href={linkTo(["experiments", row.id])}>{row.title || row.name}</a>
-        {row.title && <span className={styles.faint}>{row.name}</span>}
+        {row.title && <span className="faint">{row.name}</span>}
         {row.rerun_of && <Mark title={`Rerun of run ${row.rerun_of}`}>rerun</Mark>}
         <TagMarks tags={row.tags} />
         {row.about && (

@@ -135,7 +135,7 @@ export function PickTable<R extends { id: string }>(props: Props<R>) {
           return row === undefined ? (
             <tr key={index} className={styles.row} data-row={index} aria-rowindex={index + 2} aria-busy="true">
               <td className={styles.pick} />
-              <td colSpan={columns.length} className={styles.faint}>
+              <td colSpan={columns.length} className="faint">
                 …
               </td>
             </tr>

@@ -23,7 +23,7 @@ export function Refused({ what, refused, onClose }: Props) {
           <ErrorNote key={ids[0]} error={problem} action={ids.length > 1 && <Others what={what} ids={ids} />} />
         ))}
       </div>
-      <div className={styles.asks}>
+      <div className="asks">
         <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>

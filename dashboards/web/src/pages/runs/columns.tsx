@@ -21,7 +21,7 @@ export const CREATED: ListColumn<ListedRow> = {
 }; // biome-ignore format: one look
 export const OWNER: ListColumn<ListedRow> = {
   key: "owner", name: "Owner", width: 5.5, look: styles.owner,
-  cell: (row) => row.owner ?? <span className={styles.faint}>here</span>,
+  cell: (row) => row.owner ?? <span className="faint">here</span>,
 }; // biome-ignore format: one look
 
 /** A column of numbers that a row may lack. */
@@ -114,7 +114,7 @@ function runColumn(apart: ReadonlySet<string>, seedApart: boolean): RunColumn {
                 {shortField(field)} {spellNumber(value)}
               </span>
             ))}
-          {!seedApart && <span className={styles.faint}>seed {row.seed}</span>}
+          {!seedApart && <span className="faint">seed {row.seed}</span>}
         </span>
       </>
     ),
@@ -141,13 +141,13 @@ function path(row: RunRow) {
   return (
     <>
       {row.bandwidth_bps === null ? (
-        <span className={styles.faint} title="Kept by an earlier version: open the run">
+        <span className="faint" title="Kept by an earlier version: open the run">
           unknown
         </span>
       ) : (
         `${row.bandwidth_bps === 0 ? "no known rate" : rate(row.bandwidth_bps)} · ${duration((row.rtt_us ?? 0) / 1e6)}`
       )}
-      {row.backend !== "sandbox" && <span className={styles.faint}> {row.backend}</span>}
+      {row.backend !== "sandbox" && <span className="faint"> {row.backend}</span>}
     </>
   );
 }

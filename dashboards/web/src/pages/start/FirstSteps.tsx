@@ -39,7 +39,7 @@ export function FirstSteps() {
           intervals.
         </Step>
       </ol>
-      <p className={styles.quiet}>
+      <p className="soft">
         The demo from a terminal, with your token in <code>LONGHAUL_TOKEN</code>:{" "}
         <code>longhaul run demo --server {window.location.origin + BASE}</code>
       </p>

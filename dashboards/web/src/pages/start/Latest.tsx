@@ -9,7 +9,7 @@ type Row = Schemas["ExperimentRow"];
 
 export function Latest({ label, rows }: { label: string; rows: readonly Row[] }) {
   return (
-    <ul aria-label={label} className={styles.rows}>
+    <ul aria-label={label}>
       {rows.map((row) => (
         <li key={row.id} className={styles.row}>
           <StatusBadge status={row.status} />

@@ -16,7 +16,7 @@ export function PapersState() {
   if (papers.isPending) return <Waiting height="11.25rem" />;
   const shown = papers.data.filter((paper) => paper.kind === "paper");
   return (
-    <ul aria-label="Papers" className={styles.papers}>
+    <ul aria-label="Papers">
       {shown.map((paper) => (
         <Paper key={paper.paper} paper={paper} />
       ))}

@@ -13,7 +13,6 @@ import { Waiting } from "../../parts/Waiting";
 import { FirstSteps } from "./FirstSteps";
 import { Latest } from "./Latest";
 import { PapersState } from "./PapersState";
-import styles from "./Start.module.css";
 
 const LATEST = 8;
 const LIVE_POLL_MS = 2000;
@@ -47,13 +46,13 @@ function State() {
   if (data.items.length === 0) return <FirstSteps />;
   const live = data.items.filter(isLive);
   return (
-    <div className={styles.start}>
+    <div className="stack">
       <h1 className="unseen">Overview of the lab</h1>
       <Panel title="In progress" actions={<a href={linkTo(["lab"])}>Queue</a>}>
         {live.length > 0 ? (
           <Latest label="Experiments in progress" rows={live} />
         ) : (
-          <p className={styles.quiet}>
+          <p className="soft">
             No experiment is queued or running. <a href={linkTo(["launch"])}>Launch an experiment</a>
           </p>
         )}
@@ -67,7 +66,7 @@ function State() {
       <Panel title="Papers" actions={<a href={linkTo(["papers"])}>All figures</a>}>
         <PapersState />
       </Panel>
-      <p className={styles.quiet}>
+      <p className="soft">
         <a href={listOf({ status: "failed" })}>Failed runs</a> ·{" "}
         <a href={listOf({ status: "missed" })}>Runs that missed an expectation</a>
       </p>

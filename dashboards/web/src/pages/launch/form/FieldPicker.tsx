@@ -107,7 +107,7 @@ export function FieldPicker({ label, prompt, fields, disabled, onPick }: Props) 
                 ))}
             </div>
           ))}
-        {open && found.length === 0 && <p className={styles.none}>No field has all of these words.</p>}
+        {open && found.length === 0 && <p className="none">No field has all of these words.</p>}
       </div>
     </div>
   );

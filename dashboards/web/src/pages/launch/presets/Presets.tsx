@@ -93,7 +93,7 @@ export function Presets({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {gallery.data !== undefined && shelves.length === 0 && (
-          <p className={styles.none}>
+          <p className="none">
             No preset contains all of these words. Choose a similar one, such as <code>demo</code>, and change its path
             in the form.
           </p>

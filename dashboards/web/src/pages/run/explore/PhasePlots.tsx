@@ -42,7 +42,7 @@ const AXES: readonly (readonly [name: string, quantity: Quantity])[] = [
 export function PhasePlots({ run, flow, span }: Props) {
   const [across, setAcross] = useState<readonly string[]>(["rtt", "queue"]);
   return (
-    <div className={styles.grid}>
+    <div className="charts">
       {across.map((name, at) => (
         <PhasePlot
           // biome-ignore lint/suspicious/noArrayIndexKey: two places
