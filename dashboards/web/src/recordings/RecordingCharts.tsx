@@ -4,6 +4,7 @@ import { Chart } from "../charts/Chart";
 import type { Line } from "../charts/line";
 import { QUANTITIES } from "../charts/quantities";
 import { Span } from "../charts/span";
+import { Facts } from "../parts/Facts";
 import { flowStyle } from "../theme/palette";
 import { useTheme } from "../theme/theme";
 import { duration, rate, share } from "../units";
@@ -46,14 +47,7 @@ export default function RecordingCharts({ shown, name }: { shown: Shown; name: s
   );
   return (
     <div className={styles.drawn}>
-      <dl className={styles.numbers} aria-label={`Numbers of ${name}`}>
-        {numbersOf(shown).map(([title, value]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts look={styles.numbers} label={`Numbers of ${name}`} facts={numbersOf(shown)} />
       {charts.map(({ quantity, lines }) => (
         <Chart
           key={quantity}

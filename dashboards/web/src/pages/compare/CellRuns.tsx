@@ -7,6 +7,7 @@ import { StatusBadge } from "../../parts/Badge";
 import { LinkButton } from "../../parts/Button";
 import { Notes } from "../../parts/Notes";
 import { Panel } from "../../parts/Panel";
+import { RunLink } from "../../parts/RunLink";
 import { type Column, Table } from "../../parts/Table";
 import type { Cell, RunValue } from "./heat";
 
@@ -18,22 +19,9 @@ interface Props {
 
 export function CellRuns({ cell, measure, notes }: Props) {
   const columns: Column<RunValue>[] = [
-    {
-      key: "run",
-      name: "Run",
-      cell: (row) => (
-        <a href={linkTo(["runs", row.run])}>
-          <code>{row.run.slice(0, 8)}</code>
-        </a>
-      ),
-    },
+    { key: "run", name: "Run", cell: (row) => <RunLink id={row.run} /> },
     { key: "seed", name: "Seed", number: true, cell: (row) => String(row.seed), by: (row) => row.seed },
-    {
-      key: "status",
-      name: "Status",
-      cell: (row) => <StatusBadge status={row.status as "done"} />,
-      by: (row) => row.status,
-    },
+    { key: "status", name: "Status", cell: (row) => <StatusBadge status={row.status} />, by: (row) => row.status },
     {
       key: "value",
       name: "Value",

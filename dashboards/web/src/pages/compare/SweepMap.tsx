@@ -13,7 +13,7 @@ import { Waiting } from "../../parts/Waiting";
 import { CellRuns } from "./CellRuns";
 import styles from "./Compare.module.css";
 import { HeatGrid } from "./HeatGrid";
-import { heatOf, notesOn, type RunValue } from "./heat";
+import { heatOf, notesOn } from "./heat";
 import { MapFiles } from "./MapFiles";
 
 const VIEW = { x: text(), y: text(), of: text(), cell: text(), log: flag() };
@@ -41,7 +41,7 @@ export function SweepMap({ experiment }: { experiment: string }) {
   });
   if (found.error ?? about.error) return <ErrorNote error={found.error ?? about.error} />;
   if (found.data === undefined || about.data === undefined) return <Waiting label="Reading the sweep" height="30rem" />;
-  const values = found.data.values as RunValue[];
+  const { values } = found.data;
   const swept = [...new Set(values.flatMap(({ point }) => Object.keys(point)))];
   const x = swept.includes(view.x) ? view.x : (swept[1] ?? swept[0] ?? "");
   const y = swept.includes(view.y) && view.y !== x ? view.y : (swept.find((path) => path !== x) ?? "");

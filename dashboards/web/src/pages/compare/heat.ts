@@ -1,14 +1,9 @@
 /** A sweep as a grid of cells: the point of each cell, the mean over its runs, and its colour. */
+import type { Schemas } from "../../api/client";
 import { spellNumber } from "../../units";
 import { deviation, mean } from "./statistics";
 
-export interface RunValue {
-  run: string;
-  point: Record<string, string>;
-  seed: number;
-  status: string;
-  value: number | null;
-}
+export type RunValue = Schemas["RunValue"];
 
 export interface Cell {
   /** The mean of its runs, and their standard deviation. */

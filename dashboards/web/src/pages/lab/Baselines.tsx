@@ -2,13 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { linkTo } from "../../navigation/hash";
+import { Ago } from "../../parts/Ago";
 import { Badge } from "../../parts/Badge";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { ago, moment } from "../../units";
 
 type Baseline = Schemas["Baseline"];
 
@@ -50,11 +50,6 @@ const COLUMNS: readonly Column<Baseline>[] = [
       </>
     ),
   },
-  {
-    key: "set",
-    name: "Set",
-    cell: (one) => <span title={moment(one.set_at)}>{ago(one.set_at)}</span>,
-    by: (one) => one.set_at,
-  },
+  { key: "set", name: "Set", cell: (one) => <Ago at={one.set_at} />, by: (one) => one.set_at },
   { key: "by", name: "By", cell: (one) => one.set_by, by: (one) => one.set_by },
 ];

@@ -5,12 +5,13 @@ import { listOf } from "../../data/runList";
 import { Badge } from "../../parts/Badge";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { Facts } from "../../parts/Facts";
 import { Panel } from "../../parts/Panel";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { count, wait } from "../../units";
-import { KeyNumbers } from "./KeyNumbers";
+
 import styles from "./Lab.module.css";
 import { NextRuns } from "./NextRuns";
 import { NAME, NEEDS, OWNER, type Task } from "./taskColumns";
@@ -31,8 +32,9 @@ export function Queue() {
   const running = queue.owners.reduce((sum, owner) => sum + owner.running, 0);
   return (
     <div className="stack">
-      <KeyNumbers
-        numbers={[
+      <Facts
+        look={styles.numbers}
+        facts={[
           ["queued", count(queue.waiting)],
           ["running", count(running)],
           ["slots", count(connected.reduce((sum, worker) => sum + worker.slots, 0))],

@@ -1,15 +1,14 @@
 /** The service: its version, connections, totals of runs, and free disk space. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
 import { addressOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
 import { listOf, STATUSES } from "../../data/runList";
 import { Badge } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
+import { Fact, Facts } from "../../parts/Facts";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { count, digits, size, wait } from "../../units";
-import { KeyNumbers } from "./KeyNumbers";
 import styles from "./Lab.module.css";
 
 type About = Schemas["About"];
@@ -32,8 +31,9 @@ export function Service() {
   const about = asked.data;
   return (
     <div className="stack">
-      <KeyNumbers
-        numbers={[
+      <Facts
+        look={styles.numbers}
+        facts={[
           ["runs", count(Object.values(about.runs).reduce((sum, some) => sum + some, 0))],
           ["experiments", count(Object.values(about.experiments).reduce((sum, some) => sum + some, 0))],
           ["virtual time in total", wait(about.virtual_s)],
@@ -93,15 +93,6 @@ export function Service() {
           </dl>
         </Panel>
       </div>
-    </div>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
+import { Ago } from "../../parts/Ago";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
@@ -9,7 +10,7 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { ago, count, moment, wait } from "../../units";
+import { count, wait } from "../../units";
 
 type Share = Schemas["ShareLink"];
 
@@ -56,12 +57,7 @@ function nameOf({ runs, experiment_id }: Share): string {
 const COLUMNS: readonly Column<Share>[] = [
   { key: "what", name: "Result", cell: (share) => <a href={`#/${share.view}`}>{nameOf(share)}</a> },
   { key: "owner", name: "Owner", cell: (share) => share.owner, by: (share) => share.owner },
-  {
-    key: "created",
-    name: "Created",
-    cell: (share) => <span title={moment(share.created_at)}>{ago(share.created_at)}</span>,
-    by: (share) => share.created_at,
-  },
+  { key: "created", name: "Created", cell: (share) => <Ago at={share.created_at} />, by: (share) => share.created_at },
   {
     key: "expires",
     name: "Expires",

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { loginLink } from "../../api/entrance";
 import { SCOPES, type TokenScope, useSession } from "../../api/session";
+import { Ago } from "../../parts/Ago";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { CopyButton } from "../../parts/CopyButton";
@@ -13,7 +14,7 @@ import { SelectField, TextField } from "../../parts/Field";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
-import { ago, moment, wait } from "../../units";
+import { wait } from "../../units";
 import styles from "./Lab.module.css";
 
 type Token = Schemas["Token"];
@@ -72,7 +73,7 @@ function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
     {
       key: "created",
       name: "Created",
-      cell: (token) => <span title={moment(token.created_at)}>{ago(token.created_at)}</span>,
+      cell: (token) => <Ago at={token.created_at} />,
       by: (token) => token.created_at,
     },
     {

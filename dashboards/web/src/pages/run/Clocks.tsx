@@ -1,7 +1,8 @@
 /** The progress of a run, in virtual and real time, and the time that is left. */
 import { useEffect, useRef, useState } from "react";
+import { Fact } from "../../parts/Facts";
 import { ProgressBar } from "../../parts/ProgressBar";
-import { digits, wait } from "../../units";
+import { digits, NONE, wait } from "../../units";
 import styles from "./Clocks.module.css";
 import { leftText, Pace } from "./remaining";
 
@@ -34,28 +35,13 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
     <div className={styles.clocks}>
       <ProgressBar value={reached} max={durationS} label="Progress of the run" wide />
       <dl className={styles.numbers}>
-        <div>
-          <dt>run time</dt>
-          <dd>
-            {reached.toFixed(1)} s of {digits(durationS)} s
-          </dd>
-        </div>
-        <div>
-          <dt>real time</dt>
-          <dd>{wallS === null ? "–" : wait(wallS)}</dd>
-        </div>
-        <div>
-          <dt>speed</dt>
-          <dd>{speed === null ? "–" : `${digits(speed, 2)} × real time`}</dd>
-        </div>
-        <div>
-          <dt>estimate</dt>
-          <dd>{leftS === null ? "–" : leftText(leftS)}</dd>
-        </div>
-        <div>
-          <dt>charts</dt>
-          <dd role="status">{word()}</dd>
-        </div>
+        <Fact name="run time">{`${reached.toFixed(1)} s of ${digits(durationS)} s`}</Fact>
+        <Fact name="real time">{wait(wallS)}</Fact>
+        <Fact name="speed">{speed === null ? NONE : `${digits(speed, 2)} × real time`}</Fact>
+        <Fact name="estimate">{leftS === null ? NONE : leftText(leftS)}</Fact>
+        <Fact name="charts">
+          <span role="status">{word()}</span>
+        </Fact>
       </dl>
     </div>
   );

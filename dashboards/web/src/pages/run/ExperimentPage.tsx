@@ -11,13 +11,14 @@ import { listOf, type RunRow } from "../../data/runList";
 import { linkTo } from "../../navigation/route";
 import { useOwnTitle } from "../../navigation/title";
 import { text, useViewState } from "../../navigation/viewState";
+import { Ago } from "../../parts/Ago";
 import { StatusBadge, signOf } from "../../parts/Badge";
 import { LinkButton } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Panel } from "../../parts/Panel";
 import { Waiting } from "../../parts/Waiting";
 import { ShareButton } from "../../sharing/ShareButton";
-import { ago, count, moment } from "../../units";
+import { count } from "../../units";
 import { BaselineButton } from "./BaselineButton";
 import { CancelButton } from "./Cancel";
 import { Expectations } from "./Expectations";
@@ -101,7 +102,7 @@ function ExperimentHead({ experiment, rows }: { experiment: Experiment; rows: re
         <Annotation tags={experiment.tags} comment={experiment.comment} />
         <p className={styles.about}>
           <span>{experiment.owner}</span>
-          <span title={moment(experiment.created_at)}>{ago(experiment.created_at)}</span>
+          <Ago at={experiment.created_at} />
           <code>{experiment.id}</code>
         </p>
       </div>

@@ -1,8 +1,9 @@
 /** The runs of an experiment; the charts of one of them are shown. */
 
 import type { RunRow } from "../../data/runList";
-import { linkTo } from "../../navigation/route";
+
 import { StatusBadge } from "../../parts/Badge";
+import { RunLink } from "../../parts/RunLink";
 import { type Column, Table } from "../../parts/Table";
 import { NONE, spellNumber, wait } from "../../units";
 import styles from "./ExperimentRuns.module.css";
@@ -36,15 +37,7 @@ export function ExperimentRuns({ rows, shown, onShow }: Props) {
     { key: "seed", name: "Seed", number: true, cell: (row) => String(row.seed), by: (row) => row.seed },
     { key: "status", name: "Status", cell: (row) => <StatusBadge status={row.status} />, by: (row) => row.status },
     { key: "wall", name: "Took", number: true, cell: (row) => wait(row.wall_s), by: (row) => row.wall_s },
-    {
-      key: "run",
-      name: "Run",
-      cell: (row) => (
-        <a href={linkTo(["runs", row.id])}>
-          <code>{row.id.slice(0, 8)}</code>
-        </a>
-      ),
-    },
+    { key: "run", name: "Run", cell: (row) => <RunLink id={row.id} /> },
   ];
   return (
     <div className={styles.frame}>

@@ -12,6 +12,7 @@ import {
   windowText,
 } from "../../data/runDocument";
 import { Badge } from "../../parts/Badge";
+import { Facts } from "../../parts/Facts";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { count, digits, duration, packets, percent, plain, rate, size, wait } from "../../units";
@@ -115,14 +116,7 @@ function PathPanel({ found, run, measured }: { found: RunDocument; run: Run; mea
   ];
   return (
     <Panel title={`Path ${measured}`.trim()}>
-      <dl className={styles.numbers}>
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts look={styles.numbers} facts={rows} />
     </Panel>
   );
 }

@@ -2,10 +2,11 @@
 import { useCallback, useMemo } from "react";
 import { listOf, type RunRow, type View } from "../../data/runList";
 import { go } from "../../navigation/route";
+import { Ago } from "../../parts/Ago";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
-import { ago, count, duration, moment, percent, plain, rate } from "../../units";
+import { count, duration, percent, plain, rate } from "../../units";
 import { columnsOf } from "./columns";
 import { type Group, groupOrder, type Line, useGroups } from "./groups";
 import { type ListColumn, PickTable, type RowsProps } from "./PickTable";
@@ -93,7 +94,7 @@ function withGroups(column: ListColumn<RunRow>, view: View, toggle: (experiment:
       if (line.kind === "run") return cell(line.row);
       if (line.kind === "rest") return key === "run" && restOf(line.group, view);
       if (key === "run") return headOf(line, toggle);
-      if (key === "created") return <span title={moment(line.group.created_at)}>{ago(line.group.created_at)}</span>;
+      if (key === "created") return <Ago at={line.group.created_at} />;
       return meanOf(line.group, key);
     },
     isEmpty: (line) => {

@@ -2,8 +2,9 @@
 import { pointText } from "../../data/runDocument";
 import { type RunRow, shortField } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
+import { Ago } from "../../parts/Ago";
 import { StatusBadge } from "../../parts/Badge";
-import { ago, duration, moment, NONE, percent, plain, rate, spellNumber, wait } from "../../units";
+import { duration, moment, NONE, percent, plain, rate, spellNumber, wait } from "../../units";
 import type { ListColumn, ListedRow } from "./PickTable";
 import styles from "./Rows.module.css";
 
@@ -17,7 +18,7 @@ export const STATUS: ListColumn<ListedRow> = {
 }; // biome-ignore format: one look
 export const CREATED: ListColumn<ListedRow> = {
   key: "created", name: "Created", width: 6.5, look: styles.when, sorts: ["newest", "oldest"],
-  cell: (row) => <span title={moment(row.created_at)}>{ago(row.created_at)}</span>,
+  cell: (row) => <Ago at={row.created_at} />,
 }; // biome-ignore format: one look
 export const OWNER: ListColumn<ListedRow> = {
   key: "owner", name: "Owner", width: 5.5, look: styles.owner,
