@@ -6,6 +6,7 @@ import { queries } from "../api/queries";
 import { Button } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import { ErrorNote } from "../parts/ErrorNote";
+import { Form } from "../parts/Form";
 import { AnnotationFields } from "./AnnotationFields";
 import { asAsked, type Words } from "./annotation";
 
@@ -42,12 +43,7 @@ function AnnotateDialog({ noun, subject, onClose }: Props & { onClose: () => voi
   });
   return (
     <Dialog title={`Annotate this ${noun}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
+      <Form onSubmit={() => save.mutate()}>
         <AnnotationFields words={words} onChange={(part) => setWords({ ...words, ...part })} />
         {save.isError && <ErrorNote error={save.error} />}
         <div className="row">
@@ -56,7 +52,7 @@ function AnnotateDialog({ noun, subject, onClose }: Props & { onClose: () => voi
           </Button>
           <Button onClick={onClose}>Close</Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -9,6 +9,7 @@ import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { SelectField, TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
 import type { Choices } from "../../parts/Select";
@@ -149,13 +150,7 @@ function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
   });
   return (
     <Dialog title={`Lease ${host.id}`} onClose={onClose}>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          lease.mutate();
-        }}
-      >
+      <Form className={styles.form} onSubmit={() => lease.mutate()}>
         <SelectField label="Duration" value={seconds} choices={DURATIONS} onChange={setSeconds} />
         <TextField
           label="Purpose"
@@ -171,7 +166,7 @@ function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
             Lease
           </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 /** Kernels of guests: what each consists of, and the state of its build. Admins add some from patches or an archive, and delete them. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Badge } from "../../parts/Badge";
@@ -8,6 +8,7 @@ import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Field, SelectField, TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { ago } from "../../units";
@@ -177,14 +178,11 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["kernels"] }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
+
   const chosen = (files: FileList | null): readonly File[] =>
     [...(files ?? [])].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   return (
-    <form className={styles.form} onSubmit={submit}>
+    <Form className={styles.form} onSubmit={() => create.mutate()}>
       <p className={styles.lead}>
         The service applies the patches in the order of their names, and builds the kernel in the background. Every user
         who may submit experiments may then choose it by its name.
@@ -249,7 +247,7 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
         </Button>
       </div>
       {create.isError && <ErrorNote error={create.error} />}
-    </form>
+    </Form>
   );
 }
 

@@ -1,11 +1,12 @@
 /** The form of a subscription: where messages go, of which events and of which experiments. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { text, useViewState } from "../../navigation/viewState";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Field, SelectField, TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import type { Choices } from "../../parts/Select";
 import styles from "./Lab.module.css";
 
@@ -48,17 +49,14 @@ export function NewSubscription({
       void client.invalidateQueries({ queryKey: ["notifications"] });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
+
   const wire = (name: keyof Fields) => ({
     value: fields[name],
     onChange: ({ target }: { target: { value: string } }) => setFields({ ...fields, [name]: target.value }),
   });
   const byMail = fields.way === "email";
   return (
-    <form className={styles.form} onSubmit={submit}>
+    <Form className={styles.form} onSubmit={() => create.mutate()}>
       <div className={styles.fields}>
         <Field label="By" help={email ? undefined : "E-mail is off: the operator has not set LONGHAUL_SMTP_HOST."}>
           {(wiring) => (
@@ -125,7 +123,7 @@ export function NewSubscription({
         </Button>
       </div>
       {create.isError && <ErrorNote error={create.error} />}
-    </form>
+    </Form>
   );
 }
 

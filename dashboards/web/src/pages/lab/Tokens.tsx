@@ -1,6 +1,6 @@
 /** Tokens, for admins: names, scopes and expiry. A new token is shown once, and the page does not store it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { loginLink } from "../../api/entrance";
 import { SCOPES, type TokenScope, useSession } from "../../api/session";
@@ -11,6 +11,7 @@ import { CopyButton } from "../../parts/CopyButton";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { SelectField, TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
@@ -113,12 +114,9 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
       void client.invalidateQueries({ queryKey: ["tokens"] });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
+
   return (
-    <form className={styles.inline} onSubmit={submit}>
+    <Form className={styles.inline} onSubmit={() => create.mutate()}>
       <TextField
         label="Name"
         placeholder="user or purpose"
@@ -139,7 +137,7 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
         Create
       </Button>
       {create.isError && <ErrorNote error={create.error} />}
-    </form>
+    </Form>
   );
 }
 

@@ -9,6 +9,7 @@ import { CopyButton } from "../../parts/CopyButton";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { count, rate, share, size, wait } from "../../units";
@@ -69,13 +70,7 @@ export default function Predict() {
         How long does a transfer take on a path, and with which settings? The lab runs its start-up and its steady state
         in virtual time.
       </p>
-      <form
-        className={styles.form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (complete) start();
-        }}
-      >
+      <Form className={styles.form} onSubmit={() => complete && start()}>
         <div className={styles.numbers}>
           <TextField label="Size" placeholder="2 TB" required {...change("size")} />
           <TextField label="Rate" placeholder="2 Gbit/s" required {...change("rate")} />
@@ -97,7 +92,7 @@ export default function Predict() {
           </Button>
           <span role="status">{found !== undefined && state(found)}</span>
         </div>
-      </form>
+      </Form>
       {error !== null && <ErrorNote error={error} />}
       {found !== undefined && error === null && <Answer found={found} may={may} />}
     </>

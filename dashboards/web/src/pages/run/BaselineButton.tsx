@@ -8,6 +8,7 @@ import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import styles from "./RunPage.module.css";
 
 interface Props {
@@ -41,12 +42,7 @@ function BaselineDialog({ name, experiment, onClose }: Props & { onClose: () => 
   });
   return (
     <Dialog title={`Baseline of ${name}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          set.mutate();
-        }}
-      >
+      <Form onSubmit={() => set.mutate()}>
         <p>
           Later experiments of this name are compared with this one: by CI, and by subscriptions to a broken baseline.
           Its runs are kept. <a href={linkTo(["lab", "baselines"])}>All baselines</a>
@@ -66,7 +62,7 @@ function BaselineDialog({ name, experiment, onClose }: Props & { onClose: () => 
           </Button>
           <Button onClick={onClose}>Close</Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 /** The packets of a kept run: the file, if it captured some, and a form that runs it once more for them. */
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { addressOf } from "../../api/address";
 import { answered, api } from "../../api/client";
 import { useMay } from "../../api/session";
@@ -8,6 +8,7 @@ import { isKept, type Outline, originalOf, type Run } from "../../data/runDocume
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { SelectField, TextField } from "../../parts/Field";
+import { Form } from "../../parts/Form";
 import { Panel } from "../../parts/Panel";
 import styles from "./RunPage.module.css";
 import { useCapture, useReruns } from "./runQueries";
@@ -40,23 +41,21 @@ export function Packets({ run, outline }: { run: Run; outline: Outline | null })
       ) : (
         <p className={styles.hint}>The run has no packets yet. It gives the same packets whenever it runs again.</p>
       )}
-      {mayRun && <Form run={run} outline={outline} />}
+      {mayRun && <CaptureForm run={run} outline={outline} />}
     </Panel>
   );
 }
 
-function Form({ run, outline }: { run: Run; outline: Outline | null }) {
+function CaptureForm({ run, outline }: { run: Run; outline: Outline | null }) {
   const capture = useCapture(run.id);
   const [at, setAt] = useState("bottleneck");
   const [snap, setSnap] = useState("");
   const [flow, setFlow] = useState("");
   const places = at.split(/[\s,]+/).filter((place) => place !== "");
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void =>
     capture.mutate({ at: places, snap: snap === "" ? null : Number(snap), flows: flow === "" ? null : [flow] });
-  };
   return (
-    <form className={styles.capture} onSubmit={submit}>
+    <Form className={styles.capture} onSubmit={submit}>
       <TextField
         label="Places"
         help="bottleneck, hosts as in a1 or a*, links as in s1-s2, or all"
@@ -87,6 +86,6 @@ function Form({ run, outline }: { run: Run; outline: Outline | null }) {
         Capture
       </Button>
       {capture.error && <ErrorNote error={capture.error} />}
-    </form>
+    </Form>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { View } from "../../data/runList";
 import { linkTo } from "../../navigation/hash";
 import { Button } from "../../parts/Button";
+import { Form } from "../../parts/Form";
 import { Menu } from "../../parts/Menu";
 import { useStore } from "../../store";
 import styles from "./Runs.module.css";
@@ -28,10 +29,9 @@ export function SavedViews({ view }: { view: View }) {
           ))}
         </ul>
       )}
-      <form
+      <Form
         className={styles.save}
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           saveView(name, query);
           setName("");
         }}
@@ -46,7 +46,7 @@ export function SavedViews({ view }: { view: View }) {
         <Button type="submit" disabled={name.trim() === ""}>
           Save
         </Button>
-      </form>
+      </Form>
     </Menu>
   );
 }

@@ -2,29 +2,32 @@
 import { Button } from "../../../parts/Button";
 import { mistakeAt } from "../problems";
 import { type Value, valueAt } from "../yamlText";
+import { ChoiceField } from "./ChoiceField";
 import { append, flowEntries, numberOrText, textOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { ListSection } from "./ListSection";
-import { MistakeText } from "./MistakeText";
+import { MistakeNote } from "./MistakeText";
 import { Remove } from "./Remove";
 
-const BOUNDS = { at_least: "at least", at_most: "at most", within: "within" } as const;
-type Bound = keyof typeof BOUNDS;
+const BOUNDS = [
+  ["at_least", "at least"],
+  ["at_most", "at most"],
+  ["within", "within"],
+] as const;
+type Bound = (typeof BOUNDS)[number][0];
 
 export function ExpectSection() {
-  const { data, schema, names, mistakes } = useEdit();
+  const { data, schema, names } = useEdit();
   const found = valueAt(data ?? undefined, ["expect"]);
   const lines = Array.isArray(found) ? found : [];
-  const whole = mistakeAt(mistakes, ["expect"]);
   const add = (): void => {
     append("expect", lines.length, { measure: "utilisation", at_least: 0.9 }, schema);
   };
   return (
     <ListSection
-      id="form-expect"
+      field="expect"
       title="Expectations"
-      whole={whole}
       adding={
         <Button onClick={add} disabled={data === null || names.measures.length === 0}>
           Add expectation
@@ -43,8 +46,7 @@ function Line({ line, position }: { line: Value; position: number }) {
   const { data, schema, names, mistakes } = useEdit();
   const at = ["expect", position];
   const measure = names.measures.find((one) => one.measure === valueAt(line, ["measure"]));
-  const bound: Bound =
-    (Object.keys(BOUNDS) as Bound[]).find((name) => valueAt(line, [name]) !== undefined) ?? "at_least";
+  const [bound]: readonly [Bound, string] = BOUNDS.find(([name]) => valueAt(line, [name]) !== undefined) ?? BOUNDS[0];
   const ofFlow = measure?.of === "flow" || measure?.of === "either" || valueAt(line, ["flow"]) !== undefined;
   const whole = mistakeAt(mistakes, at);
   const rebound = (next: Bound): void => {
@@ -59,11 +61,7 @@ function Line({ line, position }: { line: Value; position: number }) {
   return (
     <fieldset className={styles.flow}>
       <legend className="unseen">Expectation {position + 1}</legend>
-      {whole && (
-        <p className={styles.mistake}>
-          <MistakeText mistake={whole} />
-        </p>
-      )}
+      <MistakeNote mistake={whole} />
       <div className={styles.row}>
         <FieldAt
           at={[...at, "measure"]}
@@ -73,21 +71,7 @@ function Line({ line, position }: { line: Value; position: number }) {
         {ofFlow && (
           <FieldAt at={[...at, "flow"]} choices={flowEntries(data, schema).map((flow) => flow.name)} placeholder="" />
         )}
-        <div className={styles.field}>
-          <label htmlFor={`bound-${position}`}>Is</label>
-          <select
-            id={`bound-${position}`}
-            className={styles.control}
-            value={bound}
-            onChange={(event) => rebound(event.target.value as Bound)}
-          >
-            {Object.entries(BOUNDS).map(([name, words]) => (
-              <option key={name} value={name}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </div>
+        <ChoiceField label="Is" value={bound} choices={BOUNDS} onChange={rebound} />
         <FieldAt
           at={[...at, bound]}
           label={bound === "within" ? "Within" : "Value"}

@@ -2,7 +2,9 @@
 import { useId, useState } from "react";
 import { termsOf } from "../../../data/terms";
 import { HelpButton } from "../../../parts/HelpButton";
+import { type Choices, Select } from "../../../parts/Select";
 import { Terms } from "../../../parts/Terms";
+import { NONE } from "../../../units";
 import { mistakeAt } from "../problems";
 import { type Schema, schemaAt } from "../schema";
 import { type Location, type Value, valueAt } from "../yamlText";
@@ -137,26 +139,12 @@ function isSameList(one: string, other: string): boolean {
   return textOf(listed(one)) === other;
 }
 
-function Choice({
-  value,
-  initial,
-  words,
-  onChange,
-  wiring,
-}: ControlProps & { initial: string; words: readonly string[] }) {
-  return (
-    <select data-default={value === ""} value={value} onChange={(event) => onChange(event.target.value)} {...wiring}>
-      {(initial !== "" || value === "") && <option value="">{initial === "" ? "–" : initial}</option>}
-      {!words.includes(value) && value !== "" && <option value={value}>{value}</option>}
-      {words
-        .filter((word) => word !== initial || word === value)
-        .map((word) => (
-          <option key={word} value={word}>
-            {word}
-          </option>
-        ))}
-    </select>
-  );
+function Choice({ initial, words, wiring, ...more }: ControlProps & { initial: string; words: readonly string[] }) {
+  const { value } = more;
+  const none: Choices<string> = initial !== "" || value === "" ? [["", initial || NONE]] : [];
+  const unknown = words.includes(value) || value === "" ? [] : [value];
+  const others = words.filter((word) => word !== initial || word === value);
+  return <Select data-default={value === ""} choices={[...none, ...unknown, ...others]} {...more} {...wiring} />;
 }
 
 /** The value of a text by the schema: numbers are not quoted. */

@@ -8,11 +8,12 @@ import { controlNames } from "../controls";
 import { mistakeAt } from "../problems";
 import { fieldsOf, trafficOf } from "../schema";
 import { type Value, valueAt } from "../yamlText";
+import { ChoiceField } from "./ChoiceField";
 import { append, type FlowEntry, numberOrText, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
 import { changeControl, nameAfter } from "./flowNames";
-import { MistakeText } from "./MistakeText";
+import { MistakeNote } from "./MistakeText";
 import { Remove } from "./Remove";
 
 const BULK: Record<string, Value> = { cc: "cubic" };
@@ -76,14 +77,15 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
         </Button>
         <Remove at={at} label={`Remove flow ${entry.name}`} />
       </div>
-      {whole && (
-        <p className={styles.mistake}>
-          <MistakeText mistake={whole} />
-        </p>
-      )}
+      <MistakeNote mistake={whole} />
       <div className={styles.fields}>
         <FieldAt at={[...at, "name"]} />
-        <KindField entry={entry} kinds={kinds} onChange={become} />
+        <ChoiceField
+          label="Kind"
+          value={entry.kind}
+          choices={[["tcp", "TCP"], ...Object.entries(kinds).map(([kind, { name }]) => [kind, name] as const)]}
+          onChange={become}
+        />
         {isTcp && (
           <FieldAt
             at={[...at, "cc"]}
@@ -114,29 +116,6 @@ export function FlowCard({ entry, taken }: { entry: FlowEntry; taken: readonly s
         </div>
       </details>
     </fieldset>
-  );
-}
-
-interface KindProps {
-  entry: FlowEntry;
-  kinds: ReturnType<typeof trafficOf>;
-  onChange: (kind: string) => void;
-}
-
-function KindField({ entry, kinds, onChange }: KindProps) {
-  const id = `kind-${entry.position}`;
-  return (
-    <div className={styles.field}>
-      <label htmlFor={id}>Kind</label>
-      <select id={id} className={styles.control} value={entry.kind} onChange={(event) => onChange(event.target.value)}>
-        <option value="tcp">TCP</option>
-        {Object.entries(kinds).map(([kind, { name }]) => (
-          <option key={kind} value={kind}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }
 

@@ -1,16 +1,14 @@
 /** The flows: one card each. */
 import { Button } from "../../../parts/Button";
-import { mistakeAt } from "../problems";
 import { append, flowEntries, useEdit } from "./edit";
 import { FlowCard } from "./FlowCard";
 import { nameAfter } from "./flowNames";
 import { ListSection } from "./ListSection";
 
 export function FlowSection() {
-  const { data, schema, mistakes } = useEdit();
+  const { data, schema } = useEdit();
   const entries = flowEntries(data, schema);
   const taken = entries.map((entry) => entry.name);
-  const whole = mistakeAt(mistakes, ["flows"]);
   const add = (): void => {
     const used = new Set(entries.map((entry) => entry.cc));
     const cc = ["cubic", "bbr", "reno", "htcp"].find((name) => !used.has(name)) ?? "cubic";
@@ -18,9 +16,8 @@ export function FlowSection() {
   };
   return (
     <ListSection
-      id="form-flows"
+      field="flows"
       title="Flows"
-      whole={whole}
       adding={
         <Button onClick={add} disabled={data === null}>
           Add flow

@@ -3,6 +3,7 @@ import { useId, useState } from "react";
 import { Button } from "../../../parts/Button";
 import { Segments } from "../../../parts/Segments";
 import type { Value } from "../yamlText";
+import { ChoiceField } from "./ChoiceField";
 import { textOf } from "./edit";
 import styles from "./Form.module.css";
 import { generated, objection, type Range, rangeBetween } from "./generator";
@@ -47,21 +48,12 @@ export function Generator({ field, values, units, whole, onFill }: Props) {
       {part("from", "From")}
       {part("to", "To")}
       {units.length > 1 && (
-        <div className={styles.field}>
-          <label htmlFor={`${id}-unit`}>Unit</label>
-          <select
-            id={`${id}-unit`}
-            className={styles.control}
-            value={typed.unit}
-            onChange={(event) => setTyped({ ...typed, unit: event.target.value })}
-          >
-            {units.map((unit) => (
-              <option key={unit} value={unit}>
-                {unit || "no unit"}
-              </option>
-            ))}
-          </select>
-        </div>
+        <ChoiceField
+          label="Unit"
+          value={typed.unit}
+          choices={units.map((unit) => [unit, unit || "no unit"] as const)}
+          onChange={(unit) => setTyped({ ...typed, unit })}
+        />
       )}
       {part("count", "Values")}
       <Segments

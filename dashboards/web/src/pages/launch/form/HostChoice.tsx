@@ -2,8 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../../api/client";
 import { ErrorNote } from "../../../parts/ErrorNote";
-import { rate } from "../../../units";
+import { NONE, rate } from "../../../units";
 import { change, useDraft } from "../draft";
+import { ChoiceField } from "./ChoiceField";
 import styles from "./Form.module.css";
 
 type Host = Schemas["Host"];
@@ -25,29 +26,19 @@ export function HostChoice() {
     <div className={styles.fields}>
       {SIDES.map((side, place) => {
         const offered = place === 0 || !from ? real : real.filter((host) => host.id in (from.use?.peers ?? {}));
-        const id = `host-${side}`;
         const now = real.find((host) => host.id === chosen[place]);
         return (
-          <div key={side} className={styles.field}>
-            <label htmlFor={id}>{side}</label>
-            <select
-              id={id}
-              className={styles.control}
-              value={chosen[place] ?? ""}
-              onChange={(event) => {
-                const next = SIDES.map((_, at) => (at === place ? event.target.value : (chosen[at] ?? "")));
-                change({ hosts: next.filter(Boolean) });
-              }}
-            >
-              <option value="">–</option>
-              {offered.map((host) => (
-                <option key={host.id} value={host.id}>
-                  {host.id}
-                </option>
-              ))}
-            </select>
-            <div className={styles.note}>{now && describe(now)}</div>
-          </div>
+          <ChoiceField
+            key={side}
+            label={side}
+            value={chosen[place] ?? ""}
+            choices={[["", NONE], ...offered.map(({ id }) => id)]}
+            note={<div className={styles.note}>{now && describe(now)}</div>}
+            onChange={(host) => {
+              const next = SIDES.map((_, at) => (at === place ? host : (chosen[at] ?? "")));
+              change({ hosts: next.filter(Boolean) });
+            }}
+          />
         );
       })}
     </div>

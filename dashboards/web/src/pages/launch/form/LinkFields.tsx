@@ -6,7 +6,7 @@ import { AddField } from "./AddField";
 import { entriesOf, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
-import { MistakeText } from "./MistakeText";
+import { MistakeNote } from "./MistakeText";
 import { NamedSettings } from "./NamedSettings";
 import { RecordingFields } from "./RecordingFields";
 import { Remove } from "./Remove";
@@ -47,11 +47,7 @@ function OneLink({ name, link }: { name: string; link: Value }) {
         <AddField label={`Add a field to link ${name}`} prompt="Also set …" free={free} onAdd={add} />
         <Remove at={at} label={`Remove the settings of link ${name}`} />
       </div>
-      {whole && (
-        <p className={styles.mistake}>
-          <MistakeText mistake={whole} />
-        </p>
-      )}
+      <MistakeNote mistake={whole} />
       <div className={styles.fields}>
         {set
           .filter((field) => !RECORDED.some((one) => one === field))

@@ -22,3 +22,13 @@ export function MistakeText({ mistake }: { mistake: Mistake }) {
     </>
   );
 }
+
+/** The mistake of a whole entry or section, if it has one. */
+export function MistakeNote({ mistake }: { mistake: Mistake | undefined }) {
+  if (mistake === undefined) return null;
+  return (
+    <p className={styles.mistake}>
+      <MistakeText mistake={mistake} />
+    </p>
+  );
+}

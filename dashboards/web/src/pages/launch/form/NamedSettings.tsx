@@ -5,7 +5,7 @@ import { type Value, valueAt } from "../yamlText";
 import { AddField } from "./AddField";
 import { entriesOf, useEdit, write } from "./edit";
 import styles from "./Form.module.css";
-import { MistakeText } from "./MistakeText";
+import { MistakeNote } from "./MistakeText";
 
 interface Props {
   /** The field of the experiment that has them. */
@@ -29,11 +29,7 @@ export function NamedSettings({ field, title, adding, known, first, each }: Prop
         {title}
         {named.length > 0 ? ` (${named.length} set)` : ""}
       </summary>
-      {whole && (
-        <p className={styles.mistake}>
-          <MistakeText mistake={whole} />
-        </p>
-      )}
+      <MistakeNote mistake={whole} />
       {named.map(([name, settings]) => each(name, settings))}
       <AddField
         label={adding}

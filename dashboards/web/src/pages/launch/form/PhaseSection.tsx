@@ -12,9 +12,8 @@ import { Remove } from "./Remove";
 type Phases = readonly (readonly [string, Value])[];
 
 export function PhaseSection() {
-  const { data, schema, mistakes } = useEdit();
+  const { data, schema } = useEdit();
   const phases = entriesOf(valueAt(data ?? undefined, ["phases"]));
-  const whole = mistakeAt(mistakes, ["phases"]);
   const add = (): void => {
     const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
     const name = freeName(
@@ -32,9 +31,8 @@ export function PhaseSection() {
   };
   return (
     <ListSection
-      id="form-phases"
+      field="phases"
       title="Phases"
-      whole={whole}
       adding={
         <Button onClick={add} disabled={data === null}>
           Add phase

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
 import { useMay } from "../../../api/session";
+import { Select } from "../../../parts/Select";
 import { Drawn } from "../../../recordings/Drawn";
 import { formatOf, models, type Recording, recordings } from "../../../recordings/queries";
 import { Upload } from "../../../recordings/Upload";
@@ -80,28 +81,21 @@ export function RecordingFields({ link, field }: Props) {
       <div className={styles.fields}>
         <div className={styles.wide}>
           <label htmlFor={id}>Recording{direction}</label>
-          <select
+          <Select
             id={id}
             className={styles.control}
             value={file || model}
             disabled={data === null}
             aria-invalid={mistake !== undefined}
             aria-describedby={`${id}-about`}
-            onChange={(event) => choose(event.target.value)}
-          >
-            <option value="">none: a constant rate</option>
-            {file !== "" && !known && <option value={file}>{file}</option>}
-            {kept.map((one) => (
-              <option key={one.reference} value={one.reference}>
-                {one.name} ({one.reference.slice(7, 15)})
-              </option>
-            ))}
-            {Object.entries(MODELS).map(([name, about]) => (
-              <option key={name} value={name}>
-                {about}
-              </option>
-            ))}
-          </select>
+            choices={[
+              ["", "none: a constant rate"],
+              ...(file === "" || known ? [] : [file]),
+              ...kept.map(({ name, reference }) => [reference, `${name} (${reference.slice(7, 15)})`] as const),
+              ...Object.entries(MODELS),
+            ]}
+            onChange={choose}
+          />
           <div id={`${id}-about`} className={mistake ? styles.mistake : styles.help}>
             {mistake?.message ?? "what the link could carry at every instant; it replaces the bandwidth"}
           </div>

@@ -10,14 +10,13 @@ import { append, entriesOf, flowEntries, useEdit, write } from "./edit";
 import { FieldAt, labelOf } from "./FieldAt";
 import styles from "./Form.module.css";
 import { ListSection } from "./ListSection";
-import { MistakeText } from "./MistakeText";
+import { MistakeNote } from "./MistakeText";
 import { Remove } from "./Remove";
 
 export function ScheduleSection() {
-  const { data, schema, mistakes } = useEdit();
+  const { data, schema } = useEdit();
   const found = valueAt(data ?? undefined, ["schedule"]);
   const changes = Array.isArray(found) ? found : [];
-  const whole = mistakeAt(mistakes, ["schedule"]);
   const add = (): void => {
     const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
     const bandwidth = valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s";
@@ -25,9 +24,8 @@ export function ScheduleSection() {
   };
   return (
     <ListSection
-      id="form-schedule"
+      field="schedule"
       title="Scheduled changes"
-      whole={whole}
       adding={
         <Button onClick={add} disabled={data === null}>
           Add change
@@ -72,11 +70,7 @@ function Change({ change, position }: { change: Value; position: number }) {
   return (
     <fieldset className={styles.flow}>
       <legend className="unseen">Change {position + 1}</legend>
-      {whole && (
-        <p className={styles.mistake}>
-          <MistakeText mistake={whole} />
-        </p>
-      )}
+      <MistakeNote mistake={whole} />
       <div className={styles.fields}>
         <FieldAt at={[...at, "at"]} />
         {path.map((name) => (

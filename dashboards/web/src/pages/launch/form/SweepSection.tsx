@@ -18,13 +18,12 @@ import { Remove } from "./Remove";
 import { locationOf, sweepFields } from "./sweepFields";
 
 export function SweepSection() {
-  const { data, schema, names, preview, mistakes } = useEdit();
+  const { data, schema, names, preview } = useEdit();
   const sweep = valueAt(data ?? undefined, ["sweep"]);
   const flows = flowEntries(data, schema).map((entry) => entry.name);
   const axes = entriesOf(sweep);
   const links = preview?.drawing.links.map(({ name }) => name) ?? [];
   const free = sweepFields(schema, names, data, links).filter(({ field }) => !axes.some(([name]) => name === field));
-  const whole = mistakeAt(mistakes, ["sweep"], { below: Array.isArray(sweep) });
   const add = (field: string): void => {
     const now = valueAt(data ?? undefined, locationOf(field, flows));
     const first = now === undefined || typeof now === "object" ? exampleOf(schema, field, flows) : now;
@@ -32,9 +31,8 @@ export function SweepSection() {
   };
   return (
     <ListSection
-      id="form-sweep"
+      field="sweep"
       title="Sweep"
-      whole={whole}
       adding={
         <FieldPicker
           label="Add a field to the sweep"
