@@ -85,30 +85,25 @@ export function count(whole: Value): string {
   return isNumber(whole) ? Math.round(whole).toLocaleString("en") : NONE;
 }
 
+const WAITS: Units = [
+  [86_400, "d"],
+  [3600, "h"],
+  [60, "min"],
+  [1, "s"],
+];
+
 /** A real time that a user waits: 3.2 -> "3.2 s", 95 -> "1 min 35 s", 7300 -> "2 h 2 min". */
 export function wait(seconds: Value): string {
   if (!isNumber(seconds)) return NONE;
   if (seconds < 60) return seconds < 1 ? duration(seconds) : `${digits(seconds, 2)} s`;
-  const whole = Math.round(seconds);
-  const parts: [number, string][] =
-    whole < 3600
-      ? [
-          [Math.floor(whole / 60), "min"],
-          [whole % 60, "s"],
-        ]
-      : whole < 86_400
-        ? [
-            [Math.floor(whole / 3600), "h"],
-            [Math.floor((whole % 3600) / 60), "min"],
-          ]
-        : [
-            [Math.floor(whole / 86_400), "d"],
-            [Math.floor((whole % 86_400) / 3600), "h"],
-          ];
-  return parts
-    .filter(([value]) => value > 0)
-    .map(([value, unit]) => `${value} ${unit}`)
-    .join(" ");
+  let left = Math.round(seconds);
+  const first = WAITS.findIndex(([factor]) => left >= factor);
+  const parts = WAITS.slice(first, first + 2).map(([factor, unit]) => {
+    const value = Math.floor(left / factor);
+    left -= value * factor;
+    return value > 0 ? `${value} ${unit}` : "";
+  });
+  return parts.filter(Boolean).join(" ");
 }
 
 /** The time since then: "just now", "4 min ago", "3 d ago". */
@@ -125,10 +120,8 @@ export function ago(at: string | null | undefined, nowMs = Date.now()): string {
 export function moment(at: string | null | undefined): string {
   const date = at ? new Date(at) : null;
   if (date === null || Number.isNaN(date.getTime())) return NONE;
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-  return `${day} ${time} ${zone(-date.getTimezoneOffset())}`;
+  // Swedes write the year first.
+  return `${date.toLocaleString("sv")} ${zone(-date.getTimezoneOffset())}`;
 }
 
 /** A time zone by its minutes ahead of UTC: 330 -> "UTC+5:30". */

@@ -3,7 +3,7 @@
  */
 import "uplot/dist/uPlot.min.css";
 import { type MouseEvent, useEffect, useRef, useState } from "react";
-import { Menu } from "../parts/Menu";
+
 import { useTheme } from "../theme/theme";
 import styles from "./Chart.module.css";
 import { type Form, save } from "./exporting";
@@ -15,6 +15,7 @@ import type { Window } from "./samples";
 import type { SignKind } from "./signs";
 import type { Span } from "./span";
 import { steer } from "./steering";
+import { Tools } from "./Tools";
 import { tipText, writeTip } from "./tip";
 import { ValueTable } from "./ValueTable";
 
@@ -111,22 +112,7 @@ export function Chart({
     <figure className={styles.chart} aria-label={title}>
       <figcaption className={styles.head}>
         <h2>{title}</h2>
-        <button
-          type="button"
-          className={styles.tool}
-          aria-pressed={asTable}
-          aria-label={`Show ${title} as a table`}
-          onClick={() => setAsTable(!asTable)}
-        >
-          Table
-        </button>
-        <Menu label={`Save ${title}`} name={<span className={styles.tool}>Save</span>}>
-          {(["svg", "png", "csv"] as const).map((form) => (
-            <button key={form} type="button" className={styles.form} onClick={() => keep(form)}>
-              {form.toUpperCase()}
-            </button>
-          ))}
-        </Menu>
+        <Tools title={title} asTable={asTable} onTable={setAsTable} onSave={keep} />
       </figcaption>
       <div className={styles.plot}>
         <div

@@ -2,19 +2,25 @@
 import { type FigureOptions, figure } from "./figure";
 import { within } from "./samples";
 
-export type Form = "svg" | "png" | "csv";
+export const FORMS = ["svg", "png", "csv"] as const;
+export type Form = (typeof FORMS)[number];
 
 /** The resolution of a PNG relative to the page. */
 const SCALE = 2;
 
-export async function save(form: Form, name: string, options: FigureOptions): Promise<void> {
+/** Downloads a drawing, by what makes its forms. */
+export async function saveAs(form: Form, name: string, made: { svg: () => string; csv: () => string }): Promise<void> {
   const content =
     form === "csv"
-      ? new Blob([csvOf(options)], { type: "text/csv" })
+      ? new Blob([made.csv()], { type: "text/csv" })
       : form === "svg"
-        ? new Blob([figure(options)], { type: "image/svg+xml" })
-        : await pngOf(figure(options));
+        ? new Blob([made.svg()], { type: "image/svg+xml" })
+        : await pngOf(made.svg());
   keep(content, `${name}.${form}`);
+}
+
+export function save(form: Form, name: string, options: FigureOptions): Promise<void> {
+  return saveAs(form, name, { svg: () => figure(options), csv: () => csvOf(options) });
 }
 
 /** Downloads a file. */
@@ -46,7 +52,7 @@ export function quoted(text: string): string {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-export async function pngOf(svg: string): Promise<Blob> {
+async function pngOf(svg: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();

@@ -2,7 +2,7 @@
  * and maximum of each column of pixels. Charts share a span.
  */
 import uPlot from "uplot";
-import { colourOf } from "../theme/theme";
+import { colourOf } from "../theme/palette";
 import { followGestures, pans } from "./gestures";
 import type { Line, Mark } from "./line";
 import type { Quantity } from "./quantities";

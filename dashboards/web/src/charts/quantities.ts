@@ -13,6 +13,11 @@ export interface Quantity {
   counts?: boolean;
 }
 
+/** The name of an axis in its unit, unless it counts packets. */
+export function withUnit({ name, unit }: Quantity): string {
+  return unit && unit !== "packets" ? `${name} (${unit})` : name;
+}
+
 type Scale = readonly [factor: number, unit: string];
 
 const RATE: readonly Scale[] = [

@@ -10,7 +10,7 @@ export type Window = readonly [from: number, to: number];
 export const NOTHING: Samples = { t: new Float64Array(0), v: new Float64Array(0) };
 
 /** The index of the first time at or after this one; the length if there is none. */
-export function placeOf(t: Float64Array, time: number): number {
+export function placeOf(t: ArrayLike<number>, time: number): number {
   let [low, high] = [0, t.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -45,7 +45,7 @@ export function meanAt({ t, v }: Samples, time: number, overS: number): number {
 }
 
 /** Minimum and maximum of the values; null without values. */
-export function extentOf(all: Iterable<Samples>): readonly [number, number] | null {
+export function extentOf(all: Iterable<{ readonly v: Iterable<number> }>): readonly [number, number] | null {
   let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { v } of all) {
     for (const value of v) {

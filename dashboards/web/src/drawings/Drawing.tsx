@@ -11,8 +11,7 @@ import {
   useState,
 } from "react";
 import chart from "../charts/Chart.module.css";
-import type { Form } from "../charts/exporting";
-import { Menu } from "../parts/Menu";
+import { Tools } from "../charts/Tools";
 import styles from "./Drawing.module.css";
 import { type Rows, saveDrawing } from "./saving";
 
@@ -58,7 +57,6 @@ interface Props {
 
 const MOST_ROWS = 200;
 const EMPTY = "\u00a0";
-const FORMS: readonly Form[] = ["svg", "png", "csv"];
 
 export function Drawing(props: Props) {
   const { title, file, height, leastWidth = 0, children, keys = [], rows, found, tools, foot } = props;
@@ -94,30 +92,15 @@ export function Drawing(props: Props) {
       <figcaption className={styles.head}>
         <h2>{title}</h2>
         {tools}
-        <button
-          type="button"
-          className={chart.tool}
-          aria-pressed={asTable}
-          aria-label={`Show ${title} as a table`}
-          onClick={() => setAsTable(!asTable)}
-        >
-          Table
-        </button>
-        <Menu label={`Save ${title}`} name={<span className={chart.tool}>Save</span>}>
-          {FORMS.map((form) => (
-            <button
-              key={form}
-              type="button"
-              className={chart.form}
-              onClick={() => {
-                if (svg.current === null) return;
-                void saveDrawing(form, file, { svg: svg.current, title, keys: keys.map(({ text }) => text), rows });
-              }}
-            >
-              {form.toUpperCase()}
-            </button>
-          ))}
-        </Menu>
+        <Tools
+          title={title}
+          asTable={asTable}
+          onTable={setAsTable}
+          onSave={(form) => {
+            if (svg.current === null) return;
+            void saveDrawing(form, file, { svg: svg.current, title, keys: keys.map(({ text }) => text), rows });
+          }}
+        />
       </figcaption>
       <div
         ref={host}

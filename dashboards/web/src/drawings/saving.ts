@@ -1,25 +1,19 @@
 /** A drawing of the page as a self-contained file: SVG or PNG in the colours of the light theme on white, or its rows as CSV. */
-import { type Form, keep, pngOf, quoted } from "../charts/exporting";
+import { type Form, quoted, saveAs } from "../charts/exporting";
 import { escaped } from "../charts/figure";
-import { PALETTE } from "../theme/palette";
+import { colourOf, PALETTE } from "../theme/palette";
 
 export type Rows = readonly (readonly (string | number | null)[])[];
 
 const HEAD_PX = 36;
 const KEY_PX = 18;
 
-export async function saveDrawing(
+export function saveDrawing(
   form: Form,
   file: string,
   { svg, title, keys, rows }: { svg: SVGSVGElement; title: string; keys: readonly string[]; rows: () => Rows },
 ): Promise<void> {
-  const content =
-    form === "csv"
-      ? new Blob([csvOf(rows())], { type: "text/csv" })
-      : form === "svg"
-        ? new Blob([svgOf(svg, title, keys)], { type: "image/svg+xml" })
-        : await pngOf(svgOf(svg, title, keys));
-  keep(content, `${file}.${form}`);
+  return saveAs(form, file, { svg: () => svgOf(svg, title, keys), csv: () => csvOf(rows()) });
 }
 
 export function csvOf(rows: Rows): string {
@@ -59,18 +53,8 @@ function inLight(text: string): string {
     known.set(`--flow-${place}`, colour);
   });
   return text.replace(/var\((--[a-z0-9-]+)\)/g, (_, token: string) => {
-    const colour = known.get(token) ?? lightColour(token);
+    const colour = known.get(token) ?? colourOf(token as `--${string}`, "light");
     known.set(token, colour);
     return colour;
   });
-}
-
-function lightColour(token: string): string {
-  const probe = document.createElement("i");
-  probe.style.colorScheme = "light";
-  probe.style.color = `var(${token})`;
-  document.body.append(probe);
-  const colour = window.getComputedStyle(probe).color;
-  probe.remove();
-  return colour;
 }

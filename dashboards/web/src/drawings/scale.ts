@@ -1,6 +1,6 @@
 /** Scales of drawings: numbers, linear or logarithmic, and words in their order. A share is 0 at the low end and 1 at the high one. */
 import { ticksIn } from "../charts/figure";
-import type { Window } from "../charts/samples";
+import { extentOf, type Window } from "../charts/samples";
 import { spellNumber } from "../units";
 
 export interface Scale {
@@ -57,12 +57,7 @@ export function roomy(values: readonly number[], fromZero = false): Window {
 }
 
 export function extent(values: Iterable<number>): Window {
-  let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const value of values) {
-    if (value < least) least = value;
-    if (value > greatest) greatest = value;
-  }
-  return least <= greatest ? [least, greatest] : [0, 1];
+  return extentOf([{ v: values }]) ?? [0, 1];
 }
 
 /** The number of a field's value in a base unit, with the kind of that unit: "20 ms" -> [0.02, "s"]; null if it is a word. */

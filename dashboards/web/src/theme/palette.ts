@@ -38,3 +38,14 @@ export function applyPalette(theme: keyof typeof PALETTE): void {
     document.documentElement.style.setProperty(`--flow-${place}`, colour);
   });
 }
+
+/** The colour of a token of theme.css, for canvases and files: `colourOf("--line")`. Without a theme, the current one. */
+export function colourOf(token: `--${string}`, scheme: keyof typeof PALETTE | "" = ""): string {
+  const probe = document.createElement("i");
+  probe.style.colorScheme = scheme;
+  probe.style.color = `var(${token})`;
+  document.body.append(probe);
+  const colour = window.getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}

@@ -36,13 +36,3 @@ export function useThemeChoice(): Choice {
 export function useTheme(): Theme {
   return useStore(theme);
 }
-
-/** The current colour of a token of theme.css, for canvases: `colourOf("--line")`. */
-export function colourOf(token: `--${string}`): string {
-  const probe = document.createElement("i");
-  probe.style.color = `var(${token})`;
-  document.body.append(probe);
-  const colour = window.getComputedStyle(probe).color;
-  probe.remove();
-  return colour;
-}

@@ -3,18 +3,12 @@
 import { measureValue } from "../../data/measures";
 import { spellNumber } from "../../units";
 import styles from "./HeatGrid.module.css";
-import { colourAt, type Heat, notesOn, type PointNote, shareOf, shortValue } from "./heat";
+import { colourAt, notesOn, shareOf, shortValue } from "./heat";
+import type { MapOptions } from "./mapFile";
 
-interface Props {
-  heat: Heat;
-  x: string;
-  y: string;
-  measure: string;
-  title: string;
+interface Props extends MapOptions {
   /** "column|row" */
   chosen: string;
-  /** Notes on the points of the sweep: their cells are hatched. */
-  notes: readonly PointNote[];
   onChoose: (key: string) => void;
 }
 

@@ -1,6 +1,7 @@
 /** A sweep as a heat map: two swept fields across and down, a measure as colour; a click on a cell lists its runs. */
 import { useQuery } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { SaveButtons } from "../../charts/Tools";
 import { firstOf, measureText } from "../../data/measures";
 import { linkTo } from "../../navigation/route";
 import { flag, text, useViewState } from "../../navigation/viewState";
@@ -14,7 +15,7 @@ import { CellRuns } from "./CellRuns";
 import styles from "./Compare.module.css";
 import { HeatGrid } from "./HeatGrid";
 import { heatOf, notesOn } from "./heat";
-import { MapFiles } from "./MapFiles";
+import { saveMap } from "./mapFile";
 
 const VIEW = { x: text(), y: text(), of: text(), cell: text(), log: flag() };
 
@@ -58,22 +59,16 @@ export function SweepMap({ experiment }: { experiment: string }) {
   const heat = heatOf(values, x, y, view.log);
   const now = { measure: found.data.measure, flow: found.data.flow ?? "" };
   const title = nameOf(now);
+  const { name, notes } = about.data;
+  const map = { heat, x, y, measure: now.measure, title, notes };
   const [column = "", row = ""] = view.cell.split("|");
   const cell = heat.cells[heat.rows.indexOf(row)]?.[heat.columns.indexOf(column)];
   return (
     <Panel
-      title={`${about.data.name}: ${title}`}
+      title={`${name}: ${title}`}
       actions={
         <>
-          <MapFiles
-            heat={heat}
-            x={x}
-            y={y}
-            measure={now.measure}
-            title={title}
-            notes={about.data.notes}
-            file={`${about.data.name}-${now.measure}`}
-          />
+          <SaveButtons onSave={(form) => void saveMap(form, `${name}-${now.measure}`, map)} />
           <LinkButton href={linkTo(["experiments", experiment, "explore"])}>Explore</LinkButton>
           <LinkButton href={linkTo(["experiments", experiment])}>Experiment</LinkButton>
         </>
@@ -108,19 +103,10 @@ export function SweepMap({ experiment }: { experiment: string }) {
         )}
         <a href={linkTo(["compare"], "show=map")}>Another sweep</a>
       </div>
-      <HeatGrid
-        heat={heat}
-        x={x}
-        y={y}
-        measure={now.measure}
-        title={title}
-        chosen={view.cell}
-        notes={about.data.notes}
-        onChoose={(key) => setView({ cell: key === view.cell ? "" : key })}
-      />
+      <HeatGrid {...map} chosen={view.cell} onChoose={(key) => setView({ cell: key === view.cell ? "" : key })} />
       {cell !== undefined && view.cell !== "" && (
         <div className={styles.below}>
-          <CellRuns cell={cell} measure={now.measure} notes={notesOn(cell, about.data.notes)} />
+          <CellRuns cell={cell} measure={now.measure} notes={notesOn(cell, notes)} />
         </div>
       )}
     </Panel>

@@ -1,10 +1,8 @@
 /** A heat map as an SVG file, and as CSV. */
-import { type Form, keep, pngOf, quoted } from "../../charts/exporting";
+import { type Form, quoted, saveAs } from "../../charts/exporting";
 import { escaped } from "../../charts/figure";
 import { measureValue } from "../../data/measures";
 import { colourAt, type Heat, notesOn, type PointNote, shareOf, shortValue } from "./heat";
-
-export type { Form } from "../../charts/exporting";
 
 export interface MapOptions {
   heat: Heat;
@@ -18,14 +16,8 @@ export interface MapOptions {
 
 const [CELL, LINE, LEFT, TOP] = [86, 30, 150, 64];
 
-export async function saveMap(form: Form, name: string, map: MapOptions): Promise<void> {
-  const content =
-    form === "csv"
-      ? new Blob([mapCsv(map)], { type: "text/csv" })
-      : form === "svg"
-        ? new Blob([mapSvg(map)], { type: "image/svg+xml" })
-        : await pngOf(mapSvg(map));
-  keep(content, `${name}.${form}`);
+export function saveMap(form: Form, name: string, map: MapOptions): Promise<void> {
+  return saveAs(form, name, { svg: () => mapSvg(map), csv: () => mapCsv(map) });
 }
 
 /** One row per run: the mean of a cell is the mean of its rows. */

@@ -1,7 +1,6 @@
 /** The mean of a series over the repeats of one point, or of several points, over time, with 95 % bands. */
 import { useMemo, useState } from "react";
-import type { Measure } from "../../charts/quantities";
-import { SECONDS } from "../../charts/quantities";
+import { type Measure, SECONDS, withUnit } from "../../charts/quantities";
 import { pointText } from "../../data/runDocument";
 import { Axes, type Axis, atX, boxOf } from "../../drawings/Axes";
 import { Drawing } from "../../drawings/Drawing";
@@ -53,7 +52,7 @@ export function Bands({ id, points, flows, file, version }: Props) {
   const y = useMemo(
     (): Axis => ({
       scale: linear([0, most * 1.05]),
-      name: quantity.unit && quantity.unit !== "packets" ? `${quantity.name} (${quantity.unit})` : quantity.name,
+      name: withUnit(quantity),
       texts: quantity.ticks,
     }),
     [most, quantity],

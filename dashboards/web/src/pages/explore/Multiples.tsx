@@ -2,8 +2,7 @@
  * into sight.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { Measure } from "../../charts/quantities";
-import { SECONDS } from "../../charts/quantities";
+import { type Measure, SECONDS } from "../../charts/quantities";
 import { shortField } from "../../data/runList";
 import { Axes, type Axis, type Box } from "../../drawings/Axes";
 import { fieldScale, linear } from "../../drawings/scale";

@@ -1,8 +1,8 @@
 /** Small multiples as one SVG or PNG file, or their values as CSV. */
 import type { RefObject } from "react";
 import type { Form } from "../../charts/exporting";
+import { SaveButtons } from "../../charts/Tools";
 import { type Rows, saveDrawing } from "../../drawings/saving";
-import { Button } from "../../parts/Button";
 
 interface Props {
   title: string;
@@ -11,22 +11,14 @@ interface Props {
   rows: () => Rows;
 }
 
-const FORMS: readonly Form[] = ["svg", "png", "csv"];
 const [LEFT, TOP] = [110, 24];
 
 export function MultiplesFiles({ title, file, table, rows }: Props) {
-  return FORMS.map((form) => (
-    <Button
-      key={form}
-      kind="quiet"
-      onClick={() => {
-        const svg = table.current && composed(table.current);
-        if (svg) void saveDrawing(form, file, { svg, title, keys: ["mean over the repeats and its 95 % band"], rows });
-      }}
-    >
-      {form.toUpperCase()}
-    </Button>
-  ));
+  const save = (form: Form): void => {
+    const svg = table.current && composed(table.current);
+    if (svg) void saveDrawing(form, file, { svg, title, keys: ["mean over the repeats and its 95 % band"], rows });
+  };
+  return <SaveButtons onSave={save} />;
 }
 
 /** The charts of a table as one drawing with the heads of its columns and rows. */

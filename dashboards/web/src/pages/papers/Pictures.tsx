@@ -7,8 +7,8 @@ import { type Figure, usePictures } from "../../data/reproductions";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
 import type { Theme } from "../../theme/choice";
-import { flowStyle } from "../../theme/palette";
-import { colourOf, useTheme } from "../../theme/theme";
+import { colourOf, flowStyle } from "../../theme/palette";
+import { useTheme } from "../../theme/theme";
 import styles from "./Papers.module.css";
 
 type Picture = Schemas["Picture"];

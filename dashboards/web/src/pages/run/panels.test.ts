@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import type { Outline } from "../../data/runDocument";
 import { PANELS, referencesOf } from "./panels";
 
-vi.mock("../../theme/theme", () => ({ colourOf: (name: string) => name }));
+vi.mock(import("../../theme/palette"), async (original) => ({ ...(await original()), colourOf: (name) => name }));
 vi.mock("../../api/client", () => ({ api: {} }));
 
 const LINK = { name: "s1-s2", queue: "fifo", rate_bps: 9e6, limit_packets: 200, recorded: true };

@@ -5,8 +5,7 @@ import type { Samples, Window } from "../../charts/samples";
 import { risesOf, type SignKind } from "../../charts/signs";
 import type { Source } from "../../charts/source";
 import type { Outline } from "../../data/runDocument";
-import { flowStyle, type PALETTE } from "../../theme/palette";
-import { colourOf } from "../../theme/theme";
+import { colourOf, flowStyle, type PALETTE } from "../../theme/palette";
 import { count } from "../../units";
 
 export interface PanelOf {

@@ -2,7 +2,8 @@
  * and the window are those of the charts.
  */
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { QUANTITIES, type Quantity, SECONDS } from "../../../charts/quantities";
+import { QUANTITIES, type Quantity, SECONDS, withUnit } from "../../../charts/quantities";
+import { placeOf } from "../../../charts/samples";
 import type { Span } from "../../../charts/span";
 import { Axes, type Axis, atX, atY, type Box, boxOf, dots } from "../../../drawings/Axes";
 import { Drawing, type Place } from "../../../drawings/Drawing";
@@ -16,6 +17,7 @@ import { strokeColour } from "../../../theme/ramp";
 import { useTheme } from "../../../theme/theme";
 import styles from "./Explore.module.css";
 import { partOf, usePhase } from "./queries";
+import { Ramp } from "./Ramp";
 
 interface Props {
   run: string;
@@ -129,7 +131,14 @@ function PhasePlot({
           onChange={onAcross}
         />
       }
-      foot={<TimeRamp from={shown[0]} to={shown[1]} theme={theme} />}
+      foot={
+        <Ramp
+          from={SECONDS.say(shown[0])}
+          to={SECONDS.say(shown[1])}
+          colours={COLOURS}
+          colourAt={(share) => strokeColour(share, theme)}
+        />
+      }
       over={(width) => <Ring span={span} pairs={pairs} box={boxOf(width, HEIGHT)} x={x.scale} y={y.scale} />}
     >
       {(width) => {
@@ -212,25 +221,8 @@ function Ring({ span, pairs, box, x, y }: { span: Span; pairs: Pairs; box: Box; 
   return <span ref={ring} className={styles.ring} hidden />;
 }
 
-/** The colours of the time. */
-function TimeRamp({ from, to, theme }: { from: number; to: number; theme: Theme }) {
-  return (
-    <p className={styles.ramp}>
-      <span>{SECONDS.say(from)}</span>
-      <span aria-hidden="true" className={styles.colours}>
-        {Array.from({ length: COLOURS }, (_, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: colours in order
-          <i key={at} style={{ background: strokeColour(at / (COLOURS - 1), theme) }} />
-        ))}
-      </span>
-      <span>{SECONDS.say(to)}</span>
-    </p>
-  );
-}
-
 function axisOf(quantity: Quantity, values: readonly number[]): Axis {
-  const name = quantity.unit && quantity.unit !== "packets" ? `${quantity.name} (${quantity.unit})` : quantity.name;
-  return { scale: linear(roomy(values)), name, texts: quantity.ticks };
+  return { scale: linear(roomy(values)), name: withUnit(quantity), texts: quantity.ticks };
 }
 
 function sayPair(pairs: Pairs, at: number, quantity: Quantity): string {
@@ -242,15 +234,10 @@ const shareOf = (span: Span, t: number): number => (t - span.shown[0]) / (span.s
 
 /** The index of the time nearest to another; -1 of none. */
 function nearestTime(times: readonly number[], time: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? 0) < time) low = middle + 1;
-    else high = middle;
-  }
-  const before = low - 1;
+  const next = placeOf(times, time);
+  const before = next - 1;
   if (before < 0) return times.length > 0 ? 0 : -1;
-  return low < times.length && (times[low] ?? 0) - time < time - (times[before] ?? 0) ? low : before;
+  return next < times.length && (times[next] ?? 0) - time < time - (times[before] ?? 0) ? next : before;
 }
 
 function nearestPair(pairs: Pairs, place: Place, box: Box, x: Scale, y: Scale): number {

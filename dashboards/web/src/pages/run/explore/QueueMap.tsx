@@ -12,8 +12,9 @@ import { Select } from "../../../parts/Select";
 import { Waiting } from "../../../parts/Waiting";
 import { cellColour } from "../../../theme/ramp";
 import { digits, percent } from "../../../units";
-import styles from "./Explore.module.css";
+
 import { partOf, useOccupancy } from "./queries";
+import { Ramp } from "./Ramp";
 
 type Occupancy = Schemas["QueueOccupancy"];
 
@@ -76,16 +77,12 @@ export function QueueMap({ run, links, span }: Props) {
         )
       }
       foot={
-        <p className={styles.ramp}>
-          <span>0</span>
-          <span aria-hidden="true" className={styles.colours}>
-            {Array.from({ length: COLOURS }, (_, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: colours in order
-              <i key={at} style={{ background: cellColour(at / (COLOURS - 1)).ground }} />
-            ))}
-          </span>
-          <span>{all ? `${percent(greatest)} of the limit, or of the fullest` : "all of the time"}</span>
-        </p>
+        <Ramp
+          from="0"
+          to={all ? `${percent(greatest)} of the limit, or of the fullest` : "all of the time"}
+          colours={COLOURS}
+          colourAt={(share) => cellColour(share).ground}
+        />
       }
     >
       {() => null}
