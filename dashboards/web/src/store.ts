@@ -26,3 +26,10 @@ export class Store<T> {
 export function useStore<T>(store: Store<T>): T {
   return useSyncExternalStore(store.subscribe, store.get);
 }
+
+/** One function that ends several subscriptions. */
+export function endAll(...ends: readonly ((() => unknown) | undefined)[]): () => void {
+  return () => {
+    for (const end of ends) end?.();
+  };
+}

@@ -4,7 +4,8 @@
  *     connecting --> open --> waiting --> connecting ...      over: the last event, or a permanent error
  * A hidden page waits too.
  */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
+import { useLatest } from "../hooks";
 import { addressOf } from "./address";
 import { ask } from "./client";
 import { Problem, problemOf } from "./problem";
@@ -138,10 +139,7 @@ export function useEvents(
     state: "connecting",
     problem: null,
   });
-  const latest = useRef({ onEvent, isLast });
-  useEffect(() => {
-    latest.current = { onEvent, isLast };
-  });
+  const latest = useLatest({ onEvent, isLast });
   useEffect(() => {
     if (path === null) return;
     return follow(path, {
@@ -149,6 +147,6 @@ export function useEvents(
       isLast: (event) => latest.current.isLast(event),
       onState: (state, problem) => setNow({ state, problem }),
     });
-  }, [path]);
+  }, [path, latest]);
   return now;
 }

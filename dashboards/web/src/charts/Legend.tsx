@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../parts/Button";
 import { type Column, type Sort, sortedRows, Table } from "../parts/Table";
+import { endAll } from "../store";
 import { count } from "../units";
 import styles from "./Legend.module.css";
 import { type Line, valued } from "./line";
@@ -55,10 +56,11 @@ export function Legend({ title, x, y, span, lines, onMore }: Props) {
       }
     };
     write();
-    const unsubscribe = [span.onPoint(write), span.onDraw(write), onMore?.(() => span.request(write))];
-    return () => {
-      for (const one of unsubscribe) one?.();
-    };
+    return endAll(
+      span.onPoint(write),
+      span.onDraw(write),
+      onMore?.(() => span.request(write)),
+    );
   }, [named, rows, all, sort, span, x, y, isTime, now, onMore]);
   const columns = useMemo((): Column<Row>[] => {
     const number = (key: "mean" | "greatest" | "rise", name: string): Column<Row> => ({
@@ -141,11 +143,7 @@ function useRows(lines: readonly Line[], span: Span, onMore: Props["onMore"]): r
         again();
       }, REFRESH_MS);
     };
-    const unsubscribe = [span.onSettled(again), onMore?.(later)];
-    return () => {
-      window.clearTimeout(timer);
-      for (const one of unsubscribe) one?.();
-    };
+    return endAll(() => window.clearTimeout(timer), span.onSettled(again), onMore?.(later));
   }, [span, onMore]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: samples grow without another identity
   return useMemo(() => lines.map((line) => ({ line, ...statisticsOf(line, span.shown) })), [lines, span, version]);

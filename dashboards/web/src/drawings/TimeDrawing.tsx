@@ -7,6 +7,7 @@ import { SECONDS } from "../charts/quantities";
 import type { Window } from "../charts/samples";
 import type { Span } from "../charts/span";
 import { steer } from "../charts/steering";
+import { endAll } from "../store";
 import { Axes, type Axis, type Box, boxOf } from "./Axes";
 import { Drawing, type KeyEntry } from "./Drawing";
 import type { Rows } from "./saving";
@@ -89,10 +90,7 @@ function Over({ box, span }: { box: Box; span: Span }) {
       line.current.style.left = `${(span.share ?? 0) * 100}%`;
     };
     move();
-    const unsubscribe = [span.onPoint(move), followGestures(element, span), followDrags(element, chosen.current, span)];
-    return () => {
-      for (const one of unsubscribe) one();
-    };
+    return endAll(span.onPoint(move), followGestures(element, span), followDrags(element, chosen.current, span));
   }, [span]);
   return (
     <div

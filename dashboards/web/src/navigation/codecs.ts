@@ -26,6 +26,14 @@ export function oneOf<const T extends string>(words: readonly T[], initial: T): 
   };
 }
 
+/** One of some choices with names. */
+export function among<const T extends string>(choices: readonly (readonly [T, string])[], initial: T): Codec<T> {
+  return oneOf(
+    choices.map(([word]) => word),
+    initial,
+  );
+}
+
 export function flag(initial = false): Codec<boolean> {
   return {
     read: (written) => (written === undefined ? initial : written === "1"),

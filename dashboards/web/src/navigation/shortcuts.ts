@@ -1,5 +1,6 @@
 /** Keyboard shortcuts: `useShortcut("g r", "Go to runs", ...)`. `?` lists those that work now. */
-import { useEffect, useRef } from "react";
+import { useEffect } from "react";
+import { useLatest } from "../hooks";
 import { Store, useStore } from "../store";
 
 export interface Shortcut {
@@ -31,16 +32,13 @@ export function useShortcut(
   act: () => void,
   { group = "This page", enabled = true }: { group?: string; enabled?: boolean } = {},
 ): void {
-  const latest = useRef(act);
-  useEffect(() => {
-    latest.current = act;
-  });
+  const latest = useLatest(act);
   useEffect(() => {
     if (!enabled) return;
     const mine: Shortcut = { keys, about, group, act: () => latest.current() };
     shortcuts.set([...shortcuts.get(), mine]);
     return () => shortcuts.set(shortcuts.get().filter((one) => one !== mine));
-  }, [keys, about, group, enabled]);
+  }, [keys, about, group, enabled, latest]);
 }
 
 /** The name of a pressed key as shortcuts spell it. */

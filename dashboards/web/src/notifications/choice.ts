@@ -1,4 +1,5 @@
 /** Whether this browser notifies its user of experiments: the browser's permission and the user's choice, which the browser keeps. */
+import { keep, readKept } from "../kept";
 import { Store, useStore } from "../store";
 
 /** `missing`: the browser has no notifications, or has them only for pages over HTTPS. */
@@ -15,12 +16,12 @@ export function useNotified(): State {
 /** Ask for the permission, if there is none yet, and begin. Only from a press: browsers refuse pages that ask by themselves. */
 export async function turnOn(): Promise<void> {
   if (Notification.permission !== "granted") await Notification.requestPermission();
-  if (Notification.permission === "granted") keep("on");
+  if (Notification.permission === "granted") keep(KEY, "on");
   state.set(stateNow());
 }
 
 export function turnOff(): void {
-  keep("off");
+  keep(KEY, "off");
   state.set(stateNow());
 }
 
@@ -42,23 +43,7 @@ export function show(title: string, body: string, tag: string, open: () => void)
 function stateNow(): State {
   if (!window.isSecureContext || typeof Notification === "undefined") return "missing";
   if (Notification.permission === "denied") return "refused";
-  return Notification.permission === "granted" && kept() === "on" ? "on" : "off";
-}
-
-function kept(): string | null {
-  try {
-    return window.localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-function keep(chosen: "on" | "off"): void {
-  try {
-    window.localStorage.setItem(KEY, chosen);
-  } catch {
-    // A browser that keeps nothing: the choice lasts as long as the page.
-  }
+  return Notification.permission === "granted" && readKept(KEY) === "on" ? "on" : "off";
 }
 
 // Another tab may change the choice.

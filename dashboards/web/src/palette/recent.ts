@@ -1,5 +1,6 @@
 /** The latest choices, kept in this browser. */
 import { BASE } from "../api/address";
+import { keep, readValue } from "../kept";
 import type { Choice } from "./choices";
 
 // A service below another prefix is another lab.
@@ -18,20 +19,12 @@ export function recentChoices(actions: readonly Choice[]): Choice[] {
 
 export function keepChoice({ key, name, note, link }: Choice): void {
   const others = kept().filter((one) => one.key !== key);
-  try {
-    window.localStorage.setItem(KEY, JSON.stringify([{ key, name, note, link }, ...others].slice(0, MOST)));
-  } catch {
-    // A browser that keeps nothing has no recent choices.
-  }
+  keep(KEY, JSON.stringify([{ key, name, note, link }, ...others].slice(0, MOST)));
 }
 
 function kept(): Kept[] {
-  try {
-    const found: unknown = JSON.parse(window.localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(found) ? found.filter(isKept) : [];
-  } catch {
-    return [];
-  }
+  const found = readValue(KEY);
+  return Array.isArray(found) ? found.filter(isKept) : [];
 }
 
 function isKept(one: unknown): one is Kept {

@@ -1,9 +1,10 @@
 /** Runs and experiments that the service finds for a text: a moment after the last key, and not for a text that has changed since. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+
 import { answered, api, type Schemas } from "../api/client";
 import { pointText } from "../data/runDocument";
 import { listOf } from "../data/runList";
+import { useSettled } from "../hooks";
 import { linkTo } from "../navigation/hash";
 import type { Choice } from "./choices";
 
@@ -20,7 +21,7 @@ interface Found {
 
 export function useFound(sought: string): Found {
   const text = sought.trim();
-  const settled = useSettled(text);
+  const settled = useSettled(text, PATIENCE_MS);
   const query = { text: settled, limit: MOST };
   const found = useQuery({
     queryKey: ["palette", settled],
@@ -42,16 +43,6 @@ export function useFound(sought: string): Found {
     error: found.error,
     pending,
   };
-}
-
-/** The text, once it has not changed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(text), PATIENCE_MS);
-    return () => window.clearTimeout(timer);
-  }, [text]);
-  return settled;
 }
 
 function runChoice({ id, experiment, point, seed, status }: Schemas["RunRow"]): Choice {

@@ -130,10 +130,11 @@ interface OptionProps {
   id: string;
   isChosen: boolean;
   onTake: () => void;
+  look?: string | undefined;
   children: ReactNode;
 }
 
-function Option({ id, isChosen, onTake, children }: OptionProps) {
+export function Option({ id, isChosen, onTake, look, children }: OptionProps) {
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the search does the same
     // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the search
@@ -141,10 +142,12 @@ function Option({ id, isChosen, onTake, children }: OptionProps) {
       id={id}
       role="option"
       aria-selected={isChosen}
-      className={styles.option}
+      className={look ?? styles.option}
       ref={(element) => {
         if (isChosen) element?.scrollIntoView({ block: "nearest" });
       }}
+      // The search keeps the focus.
+      onMouseDown={(event) => event.preventDefault()}
       onClick={onTake}
     >
       {children}

@@ -1,5 +1,5 @@
 /** The action that can still be undone, below every page: what it is, the seconds that are left, and its result. */
-import { useEffect, useState } from "react";
+import { useNow } from "../hooks";
 import { useStore } from "../store";
 import { Button } from "./Button";
 import styles from "./LaterNote.module.css";
@@ -7,14 +7,8 @@ import { closeLater, doNow, later, undoLater } from "./later";
 
 export function LaterNote() {
   const shown = useStore(later);
-  const [now, setNow] = useState(Date.now());
   const waits = shown?.state === "waiting";
-  useEffect(() => {
-    if (!waits) return;
-    setNow(Date.now());
-    const timer = window.setInterval(() => setNow(Date.now()), 1000);
-    return () => window.clearInterval(timer);
-  }, [waits]);
+  const now = useNow(1000, waits);
   if (shown === null) return null;
   return (
     <div className={styles.note}>

@@ -1,13 +1,11 @@
 /** Takes a file that is dropped anywhere on the page, except where a part of the page takes files itself (`data-drop`). */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
+import { useLatest } from "../hooks";
 
 /** Returns whether a file is held over the page. */
 export function useDroppedFile(onFile: (file: File) => void): boolean {
   const [over, setOver] = useState(false);
-  const latest = useRef(onFile);
-  useEffect(() => {
-    latest.current = onFile;
-  });
+  const latest = useLatest(onFile);
   useEffect(() => {
     const drag = (event: DragEvent): void => {
       const mine = isForPage(event);
@@ -36,7 +34,7 @@ export function useDroppedFile(onFile: (file: File) => void): boolean {
       window.removeEventListener("dragleave", leave, true);
       window.removeEventListener("drop", drop, true);
     };
-  }, []);
+  }, [latest]);
   return over;
 }
 

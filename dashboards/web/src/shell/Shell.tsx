@@ -16,6 +16,7 @@ import { Empty } from "../parts/Empty";
 import { ErrorNote } from "../parts/ErrorNote";
 import { LaterNote } from "../parts/LaterNote";
 import { Waiting } from "../parts/Waiting";
+import { endAll } from "../store";
 import { Crash } from "./Crash";
 import { Header } from "./Header";
 import { Login, LoginForm } from "./Login";
@@ -68,12 +69,7 @@ function Shown() {
     document.title = `${title} · Longhaul`;
   }, [title]);
   // Another page begins at its top and at its heading, or where Back finds it.
-  useEffect(() => {
-    const stops = [returnToPlace(), focusView(here, entryNow())];
-    return () => {
-      for (const stop of stops) stop();
-    };
-  }, [here]);
+  useEffect(() => endAll(returnToPlace(), focusView(here, entryNow())), [here]);
   return (
     <main id="page" tabIndex={-1} className={styles.page}>
       <PageKey keys="g h" name="Start" word="" />

@@ -4,6 +4,7 @@ import { Chart } from "../../charts/Chart";
 import { type Measure, QUANTITIES } from "../../charts/quantities";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { Waiting } from "../../parts/Waiting";
+import { endAll } from "../../store";
 import { DASHES } from "../../theme/palette";
 import { useTheme } from "../../theme/theme";
 import styles from "./Compare.module.css";
@@ -66,10 +67,5 @@ export function FlowLegend({ compared }: { compared: Compared }) {
 
 /** Subscribes to new samples of all sources. */
 export function moreOf(sources: readonly { onMore: (listener: () => void) => () => void }[]) {
-  return (listener: () => void): (() => void) => {
-    const unsubscribe = sources.map((source) => source.onMore(listener));
-    return () => {
-      for (const one of unsubscribe) one();
-    };
-  };
+  return (listener: () => void): (() => void) => endAll(...sources.map((source) => source.onMore(listener)));
 }

@@ -1,7 +1,7 @@
 /** Compare: overlaid runs, differences, distributions, fairness, and heat maps of sweeps. */
 
 import { useMay } from "../../api/session";
-import { list, oneOf, place, text, useViewState } from "../../navigation/viewState";
+import { among, list, place, text, useViewState } from "../../navigation/viewState";
 import { Segments } from "../../parts/Segments";
 import { ShareButton } from "../../sharing/ShareButton";
 import { Chooser } from "./Chooser";
@@ -27,16 +27,11 @@ const SHOWS = [
   ["map", "Heat map"],
 ] as const;
 
-type Show = (typeof SHOWS)[number][0];
-
 const VIEW = {
   runs: list(),
   from: place(),
   experiment: text(),
-  show: oneOf<Show>(
-    SHOWS.map(([word]) => word),
-    "overlay",
-  ),
+  show: among(SHOWS, "overlay"),
 };
 
 export default function Compare() {

@@ -1,7 +1,7 @@
 /** A sweep explored: parallel coordinates, importance of fields, scatter, bands of repeats, small multiples. `#/experiments/ID/explore`. */
 import { isOver } from "../../data/runDocument";
 import { linkTo } from "../../navigation/route";
-import { list, oneOf, useViewState } from "../../navigation/viewState";
+import { among, list, useViewState } from "../../navigation/viewState";
 import { LinkButton } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -25,13 +25,9 @@ const SHOWS = [
   ["bands", "Bands"],
   ["multiples", "Multiples"],
 ] as const;
-type Show = (typeof SHOWS)[number][0];
 
 const VIEW = {
-  show: oneOf<Show>(
-    SHOWS.map(([word]) => word),
-    "parallel",
-  ),
+  show: among(SHOWS, "parallel"),
   of: list(),
 };
 

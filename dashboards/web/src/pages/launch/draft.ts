@@ -2,6 +2,7 @@
 import { NO_WORDS, type Words } from "../../annotations/annotation";
 import { BASE } from "../../api/address";
 import type { Backend } from "../../data/runList";
+import { keep, readValue } from "../../kept";
 import { Store, useStore } from "../../store";
 
 export interface Draft {
@@ -39,17 +40,11 @@ warmup: 2 s
 // A service below another prefix is another lab.
 const KEPT = `longhaul.draft${BASE}`;
 
-export const draft = new Store<Draft>(kept());
+export const draft = new Store<Draft>(read(readValue(KEPT)) ?? FIRST);
 /** The draft before it was replaced. */
 export const replaced = new Store<Draft | null>(null);
 
-draft.subscribe(() => {
-  try {
-    window.localStorage.setItem(KEPT, JSON.stringify(draft.get()));
-  } catch {
-    // Without storage the draft lives as long as the page.
-  }
-});
+draft.subscribe(() => keep(KEPT, JSON.stringify(draft.get())));
 
 export function useDraft(): Draft {
   return useStore(draft);
@@ -64,14 +59,6 @@ export function replaceDraft(next: Draft): void {
   const before = draft.get();
   if (before.text !== next.text) replaced.set(before.text === FIRST.text ? null : before);
   draft.set(next);
-}
-
-function kept(): Draft {
-  try {
-    return read(JSON.parse(window.localStorage.getItem(KEPT) ?? "null")) ?? FIRST;
-  } catch {
-    return FIRST;
-  }
 }
 
 /** Parses a draft that may come from another user or an earlier version of the page. */

@@ -1,5 +1,6 @@
 /** The progress of a run, in virtual and real time, and the time that is left. */
-import { useEffect, useRef, useState } from "react";
+import { useRef } from "react";
+import { useNow } from "../../hooks";
 import { Fact } from "../../parts/Facts";
 import { ProgressBar } from "../../parts/ProgressBar";
 import { digits, NONE, wait } from "../../units";
@@ -19,12 +20,9 @@ const TICK_MS = 250;
 
 /** Shown while the run is running. */
 export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
-  const [, setNow] = useState(0);
+  useNow(TICK_MS);
   const pace = useRef(new Pace());
-  useEffect(() => {
-    const timer = window.setInterval(() => setNow((tick) => tick + 1), TICK_MS);
-    return () => window.clearInterval(timer);
-  }, []);
+
   const reached = Math.min(durationS, reachedS());
   const nowS = performance.now() / 1000;
   const wallS = startedAt === null ? null : Math.max(0, (Date.now() - Date.parse(startedAt)) / 1000);

@@ -2,18 +2,13 @@
 import type { Source } from "../../charts/source";
 import type { Span } from "../../charts/span";
 import type { Outline } from "../../data/runDocument";
-import { oneOf, useViewState } from "../../navigation/viewState";
+import { among, useViewState } from "../../navigation/viewState";
 import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
 import { lazily, once } from "../loading";
-import { LOOKS, type Look } from "./explore/looks";
+import { LOOKS } from "./explore/looks";
 
-const VIEW = {
-  look: oneOf<Look>(
-    LOOKS.map(([word]) => word),
-    "",
-  ),
-};
+const VIEW = { look: among(LOOKS, "") };
 const Explore = lazily(
   once(() => import("./explore/Explore")),
   "24rem",

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { type Drawn, SIGNS, type SignKind, sampleOf, signsIn } from "../../charts/signs";
 import type { Source } from "../../charts/source";
 import type { Span } from "../../charts/span";
+import { endAll } from "../../store";
 import styles from "./RunCharts.module.css";
 
 interface Props {
@@ -28,11 +29,7 @@ export function Key({ charts, span, source }: Props) {
       if (timer === 0) timer = window.setTimeout(look, REFRESH_MS);
     };
     look();
-    const unsubscribe = [span.onSettled(look), source.onMore(later)];
-    return () => {
-      window.clearTimeout(timer);
-      for (const one of unsubscribe) one();
-    };
+    return endAll(() => window.clearTimeout(timer), span.onSettled(look), source.onMore(later));
   }, [charts, span, source]);
   return (
     <ul className={styles.key} aria-label="Signs in the charts">

@@ -1,7 +1,8 @@
 /** The progress of an experiment: its runs by status, as a bar and as text, and the time that is left. */
-import { useEffect, useState } from "react";
+
 import { isOver } from "../../data/runDocument";
 import type { RunRow } from "../../data/runList";
+import { useNow } from "../../hooks";
 import { count } from "../../units";
 import styles from "./Progress.module.css";
 import { experimentLeftS, leftText } from "./remaining";
@@ -14,12 +15,7 @@ const TICK_MS = 1000;
 export function Progress({ experiment, rows }: { experiment: Experiment; rows: readonly RunRow[] }) {
   const { progress } = experiment;
   const over = isOver(experiment.status);
-  const [nowMs, setNowMs] = useState(Date.now);
-  useEffect(() => {
-    if (over) return;
-    const timer = window.setInterval(() => setNowMs(Date.now()), TICK_MS);
-    return () => window.clearInterval(timer);
-  }, [over]);
+  const nowMs = useNow(TICK_MS, !over);
   const leftS = over ? null : experimentLeftS(rows, progress.total, experiment.created_at, nowMs);
   const ended = PARTS.reduce((sum, part) => sum + progress[part], 0);
   const text = [

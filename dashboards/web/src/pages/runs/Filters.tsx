@@ -4,6 +4,7 @@ import type { Schemas } from "../../api/client";
 import { useCatalogue } from "../../api/queries";
 import { useSession } from "../../api/session";
 import { isFiltered, NOTHING, narrowed, SELDOM, STATUSES, type View } from "../../data/runList";
+import { useLatest } from "../../hooks";
 import { linkTo } from "../../navigation/hash";
 import { useShortcut } from "../../navigation/shortcuts";
 import { Button } from "../../parts/Button";
@@ -99,16 +100,13 @@ export function Filters({ view, change: changeAll }: Props) {
 /** A text that takes effect when typing pauses, and follows the address. */
 function useTyped(value: string, onChange: (value: string) => void): [string, (value: string) => void, () => void] {
   const [typed, setTyped] = useState(value);
-  const latest = useRef(onChange);
-  useEffect(() => {
-    latest.current = onChange;
-  });
+  const latest = useLatest(onChange);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
     if (typed === value) return;
     const timer = window.setTimeout(() => latest.current(typed), PAUSE_MS);
     return () => window.clearTimeout(timer);
-  }, [typed, value]);
+  }, [typed, value, latest]);
   return [typed, setTyped, () => latest.current(typed)];
 }
 

@@ -1,5 +1,5 @@
 /** The list of runs and experiments; the address contains its filters, order and selection. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import {
   type ExperimentRow,
   isFiltered,
@@ -10,6 +10,7 @@ import {
   VIEW,
   type View,
 } from "../../data/runList";
+import { useLatest } from "../../hooks";
 import { linkTo } from "../../navigation/hash";
 import { useRoute } from "../../navigation/route";
 import { useShortcut } from "../../navigation/shortcuts";
@@ -110,11 +111,8 @@ function List<R extends RunRow | ExperimentRow>({ view, change, listed, onRange,
   const [refused, setRefused] = useState<readonly Refusal[]>([]);
   const picks = useMemo(() => readPicks(view.picked), [view.picked]);
   const filter = useMemo(() => runsQuery(view), [view]);
-  const latest = useRef(view.picked);
-  useEffect(() => {
-    latest.current = view.picked;
-  });
-  const pick = useCallback((id: string) => change({ picked: toggled(latest.current, id) }), [change]);
+  const latest = useLatest(view.picked);
+  const pick = useCallback((id: string) => change({ picked: toggled(latest.current, id) }), [change, latest]);
   const many = countOf(picks, total);
   const isAllPicked =
     many > 0 &&

@@ -4,6 +4,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { answered, api, type Schemas } from "../../api/client";
+import { useLatest } from "../../hooks";
 
 export type Change = Schemas["Change"];
 
@@ -11,10 +12,7 @@ const POLL_MS = 2000;
 
 export function useChanges(onChanges: (changes: readonly Change[]) => void): void {
   const last = useRef<number | undefined>(undefined);
-  const latest = useRef(onChanges);
-  useEffect(() => {
-    latest.current = onChanges;
-  });
+  const latest = useLatest(onChanges);
   const { data } = useQuery({
     queryKey: ["changes"],
     queryFn: () =>
@@ -29,5 +27,5 @@ export function useChanges(onChanges: (changes: readonly Change[]) => void): voi
     if (data === undefined) return;
     last.current = data.last;
     if (data.items.length > 0) latest.current(data.items);
-  }, [data]);
+  }, [data, latest]);
 }

@@ -1,5 +1,6 @@
 /** The views that this browser keeps: a name, and the address with filters, order and columns. Sending the address shares a view. */
 import { VIEW, type View } from "../../data/runList";
+import { keep, readKept } from "../../kept";
 import { writeView } from "../../navigation/codecs";
 import { Store } from "../../store";
 
@@ -38,17 +39,13 @@ export function removeView(name: string): void {
 
 function set(views: readonly SavedView[]): void {
   savedViews.set(views);
-  try {
-    window.localStorage.setItem(KEY, JSON.stringify(views));
-  } catch {
-    // A browser that keeps nothing has them until the page is closed.
-  }
+  keep(KEY, JSON.stringify(views));
 }
 
 /** What another tab has saved meanwhile, too; a text that is none of this page's is no view. */
 function read(): readonly SavedView[] {
   try {
-    return viewsIn(window.localStorage.getItem(KEY));
+    return viewsIn(readKept(KEY));
   } catch {
     return [];
   }

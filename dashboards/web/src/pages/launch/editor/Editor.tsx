@@ -2,6 +2,7 @@
  * on a phone when the user switches to the text.
  */
 import { useEffect, useRef, useState } from "react";
+import { useLatest } from "../../../hooks";
 import type { EditorHandle } from "./codemirror";
 import type { Known } from "./completion";
 import styles from "./Editor.module.css";
@@ -24,10 +25,7 @@ export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const handle = useRef<EditorHandle | null>(null);
   const [ready, setReady] = useState(false);
-  const latest = useRef({ text, known, onText, onLaunch });
-  useEffect(() => {
-    latest.current = { text, known, onText, onLaunch };
-  });
+  const latest = useLatest({ text, known, onText, onLaunch });
   useEffect(() => {
     let left = false;
     const open = ({ openEditor }: typeof import("./codemirror")): void => {
@@ -55,7 +53,7 @@ export function Editor({ text, marks, known, onText, onLaunch, shown }: Props) {
       handle.current?.close();
       handle.current = null;
     };
-  }, []);
+  }, [latest]);
   useEffect(() => {
     if (ready) handle.current?.setText(text);
   }, [text, ready]);

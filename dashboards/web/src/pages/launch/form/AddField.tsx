@@ -1,4 +1,5 @@
 /** A list of fields to add; after a choice it shows its label again. */
+import { Select } from "../../../parts/Select";
 import styles from "./Form.module.css";
 
 interface Props {
@@ -11,21 +12,13 @@ interface Props {
 
 export function AddField({ label, prompt, free, onAdd, disabled = false }: Props) {
   return (
-    <select
+    <Select
       className={`${styles.control} ${styles.add}`}
       aria-label={label}
       value=""
       disabled={disabled}
-      onChange={(event) => {
-        if (event.target.value !== "") onAdd(event.target.value);
-      }}
-    >
-      <option value="">{prompt}</option>
-      {free.map((one) => (
-        <option key={one} value={one}>
-          {one}
-        </option>
-      ))}
-    </select>
+      choices={[["", prompt], ...free]}
+      onChange={(chosen) => chosen !== "" && onAdd(chosen)}
+    />
   );
 }

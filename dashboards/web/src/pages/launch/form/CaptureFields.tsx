@@ -5,22 +5,17 @@ import { valueAt } from "../yamlText";
 import { flowEntries, listed, useEdit, write } from "./edit";
 import { FieldAt } from "./FieldAt";
 import styles from "./Form.module.css";
-import { MistakeText } from "./MistakeText";
+import { MistakeNote } from "./MistakeText";
 import { Remove } from "./Remove";
 
 export function CaptureFields() {
   const { data, schema, preview, mistakes } = useEdit();
   const at = ["capture"];
   const isSet = valueAt(data ?? undefined, at) !== undefined;
-  const whole = mistakeAt(mistakes, at);
   return (
     <details className={styles.more} open={isSet || undefined}>
       <summary>Packets{isSet ? " (captured)" : ""}</summary>
-      {whole && (
-        <p className={styles.mistake}>
-          <MistakeText mistake={whole} />
-        </p>
-      )}
+      <MistakeNote mistake={mistakeAt(mistakes, at)} />
       {isSet ? (
         <fieldset className={styles.flow}>
           <legend className="unseen">Packets to capture</legend>

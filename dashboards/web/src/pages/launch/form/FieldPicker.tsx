@@ -1,5 +1,6 @@
 /** A list of fields behind a search, in groups: a combobox that arrow keys, Enter and Escape operate. */
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { Option } from "../../../parts/Finder";
 import styles from "./FieldPicker.module.css";
 import { matching, type SweepField } from "./sweepFields";
 
@@ -86,24 +87,16 @@ export function FieldPicker({ label, prompt, fields, disabled, onPick }: Props) 
               {found
                 .filter((one) => one.group === group)
                 .map((one) => (
-                  // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the search does the same
-                  // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the search
-                  <div
+                  <Option
                     key={one.field}
                     id={optionId(one)}
-                    role="option"
-                    aria-selected={one === active}
-                    className={styles.option}
-                    ref={(element) => {
-                      if (one === active) element?.scrollIntoView({ block: "nearest" });
-                    }}
-                    // The search keeps the focus.
-                    onMouseDown={(event) => event.preventDefault()}
-                    onClick={() => pick(one)}
+                    isChosen={one === active}
+                    onTake={() => pick(one)}
+                    look={styles.option}
                   >
                     <strong>{one.name}</strong> <code>{one.field}</code>
                     {one.about !== "" && <small>{one.about}</small>}
-                  </div>
+                  </Option>
                 ))}
             </div>
           ))}

@@ -1,7 +1,8 @@
 /** The recording that a link replays: a file that was sent, or a model with its parameters; drawn below its fields. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { useMay } from "../../../api/session";
+import { useSettled } from "../../../hooks";
 import { Select } from "../../../parts/Select";
 import { Drawn } from "../../../recordings/Drawn";
 import { formatOf, models, type Recording, recordings } from "../../../recordings/queries";
@@ -65,7 +66,9 @@ export function RecordingFields({ link, field }: Props) {
     else if (chosen in MODELS) replay({ model: chosen });
     else replay({ file: chosen });
   };
-  const wanted = useSettled(wantedOf(value));
+  const now = wantedOf(value);
+  const settled = useSettled(now, SETTLE_MS);
+  const wanted = now && settled;
   const known = kept.some((one) => one.reference === file);
   const direction = field === "recording" ? "" : ", reverse";
   return (
@@ -147,16 +150,4 @@ function numberOr(text: string): Value {
 
 function nameOf(file: string, kept: readonly Recording[]): string {
   return kept.find((one) => one.reference === file)?.name ?? file;
-}
-
-/** The last value that has not changed for a moment. */
-function useSettled<T>(value: T): T {
-  const key = JSON.stringify(value);
-  const [settled, setSettled] = useState(value);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key is the value
-  useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(value), SETTLE_MS);
-    return () => window.clearTimeout(timer);
-  }, [key]);
-  return value === null ? value : settled;
 }

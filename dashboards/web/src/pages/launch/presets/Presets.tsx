@@ -4,6 +4,7 @@ import { problemOf } from "../../../api/problem";
 import { type Preset, useGallery } from "../../../data/gallery";
 import { Dialog } from "../../../parts/Dialog";
 import { ErrorNote } from "../../../parts/ErrorNote";
+import { Option } from "../../../parts/Finder";
 import { Miniature } from "../../../parts/Miniature";
 import { Waiting } from "../../../parts/Waiting";
 import { count } from "../../../units";
@@ -110,20 +111,9 @@ interface RowProps {
   onTake: () => void;
 }
 
-function Row({ id, preset, isChosen, onTake }: RowProps) {
+function Row({ preset, ...option }: RowProps) {
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the search does the same
-    // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the search
-    <div
-      id={id}
-      role="option"
-      aria-selected={isChosen}
-      className={styles.preset}
-      ref={(element) => {
-        if (isChosen) element?.scrollIntoView({ block: "nearest" });
-      }}
-      onClick={onTake}
-    >
+    <Option {...option} look={styles.preset}>
       <span className={styles.picture}>
         <Miniature picture={preset.miniature} />
       </span>
@@ -132,7 +122,7 @@ function Row({ id, preset, isChosen, onTake }: RowProps) {
         {preset.runs === 1 ? "1 run" : `${count(preset.runs)} runs`} of {preset.duration}, about {about(preset.wall_s)}
       </span>
       <span className={styles.about}>{preset.about}</span>
-    </div>
+    </Option>
   );
 }
 
