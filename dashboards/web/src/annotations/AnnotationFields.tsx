@@ -24,14 +24,14 @@ export function AnnotationFields({ words, onChange }: Props) {
         maxLength={LONGEST.title}
         spellCheck
         value={words.title}
-        onChange={(event) => onChange({ title: event.target.value })}
+        onText={(text) => onChange({ title: text })}
       />
       <TextField
         label="Tags"
         help="With commas between them. Lists find them: tag=night."
         list={list}
         value={words.tags}
-        onChange={(event) => onChange({ tags: event.target.value })}
+        onText={(text) => onChange({ tags: text })}
       />
       <datalist id={list}>
         {known.data

@@ -37,10 +37,15 @@ export function Field({ label, help, mistake, children }: About & { children: (w
   );
 }
 
-export function TextField({ label, help, mistake, ...input }: About & InputHTMLAttributes<HTMLInputElement>) {
+interface TextProps extends About, Omit<InputHTMLAttributes<HTMLInputElement>, "onChange"> {
+  onText: (text: string) => void;
+}
+
+export function TextField({ label, help, mistake, onText, ...input }: TextProps) {
+  const plain = { type: "text", spellCheck: false, autoComplete: "off" };
   return (
     <Field label={label} help={help} mistake={mistake}>
-      {(wiring) => <input type="text" spellCheck={false} autoComplete="off" {...input} {...wiring} />}
+      {(wiring) => <input {...plain} {...input} {...wiring} onChange={({ target }) => onText(target.value)} />}
     </Field>
   );
 }

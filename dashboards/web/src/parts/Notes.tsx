@@ -33,7 +33,9 @@ function List({ notes }: { notes: readonly string[] }) {
   return (
     <ul className={styles.notes} aria-label="Notes">
       {notes.map((note) => (
-        <li key={note}>{note}</li>
+        <li key={note} className="warned">
+          {note}
+        </li>
       ))}
     </ul>
   );

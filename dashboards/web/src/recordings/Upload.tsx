@@ -88,7 +88,7 @@ export function Upload({ onSent }: Props) {
               label={`Column of ${field === "loss" ? "losses" : `${field}s`}`}
               placeholder={example}
               value={reading[field] ?? ""}
-              onChange={(event) => set(field, event.target.value)}
+              onText={(text) => set(field, text)}
             />
           ))}
           <TextField
@@ -96,7 +96,7 @@ export function Upload({ onSent }: Props) {
             placeholder="1 s"
             help="without a column of times: how long each row lasts"
             value={reading.step ?? ""}
-            onChange={(event) => set("step", event.target.value)}
+            onText={(text) => set("step", text)}
           />
         </div>
       </details>

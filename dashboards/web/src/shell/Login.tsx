@@ -55,7 +55,7 @@ export function LoginForm() {
         autoComplete="current-password"
         placeholder="lh_…"
         value={token}
-        onChange={(event) => setToken(event.target.value)}
+        onText={setToken}
         autoFocus
       />
       <Button kind="primary" type="submit" busy={busy} disabled={token.trim() === ""}>

@@ -152,13 +152,7 @@ function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
     <Dialog title={`Lease ${host.id}`} onClose={onClose}>
       <Form className={styles.form} onSubmit={() => lease.mutate()}>
         <SelectField label="Duration" value={seconds} choices={DURATIONS} onChange={setSeconds} />
-        <TextField
-          label="Purpose"
-          help="Other users see it."
-          maxLength={200}
-          value={about}
-          onChange={(event) => setAbout(event.target.value)}
-        />
+        <TextField label="Purpose" help="Other users see it." maxLength={200} value={about} onText={setAbout} />
         {lease.isError && <ErrorNote error={lease.error} />}
         <div className="asks">
           <Button onClick={onClose}>Go back</Button>

@@ -188,12 +188,7 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
         who may submit experiments may then choose it by its name.
       </p>
       <div className={styles.inline}>
-        <TextField
-          label="Name"
-          placeholder="e.g. mine"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
+        <TextField label="Name" placeholder="e.g. mine" value={name} onText={setName} />
         <SelectField
           label="Source"
           value={base}

@@ -52,7 +52,7 @@ export function NewSubscription({
 
   const wire = (name: keyof Fields) => ({
     value: fields[name],
-    onChange: ({ target }: { target: { value: string } }) => setFields({ ...fields, [name]: target.value }),
+    onText: (text: string) => setFields({ ...fields, [name]: text }),
   });
   const byMail = fields.way === "email";
   return (
@@ -60,7 +60,11 @@ export function NewSubscription({
       <div className={styles.fields}>
         <Field label="By" help={email ? undefined : "E-mail is off: the operator has not set LONGHAUL_SMTP_HOST."}>
           {(wiring) => (
-            <select {...wiring} {...wire("way")}>
+            <select
+              {...wiring}
+              value={fields.way}
+              onChange={({ target }) => setFields({ ...fields, way: target.value })}
+            >
               <option value="email" disabled={!email}>
                 e-mail
               </option>

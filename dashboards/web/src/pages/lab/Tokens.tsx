@@ -117,22 +117,9 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
 
   return (
     <Form className={styles.inline} onSubmit={() => create.mutate()}>
-      <TextField
-        label="Name"
-        placeholder="user or purpose"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
+      <TextField label="Name" placeholder="user or purpose" value={name} onText={setName} />
       <SelectField label="Scope" help={`may ${MAY[scope]}`} value={scope} choices={SCOPES} onChange={setScope} />
-      <TextField
-        label="Days"
-        type="number"
-        min={1}
-        max={3650}
-        placeholder="no expiry"
-        value={days}
-        onChange={(event) => setDays(event.target.value)}
-      />
+      <TextField label="Days" type="number" min={1} max={3650} placeholder="no expiry" value={days} onText={setDays} />
       <Button kind="primary" type="submit" busy={create.isPending} disabled={name.trim() === ""}>
         Create
       </Button>

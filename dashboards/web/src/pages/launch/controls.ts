@@ -3,7 +3,7 @@ import { type Value, valueAt } from "./yamlText";
 
 /** The congestion controls of an experiment: the catalogue's, and those of its modules by the names that they have there. */
 export function controlNames(names: Names, data: Value | null): string[] {
-  const modules = valueAt(data ?? undefined, ["modules"]);
+  const modules = valueAt(data, ["modules"]);
   const own = (Array.isArray(modules) ? modules : []).flatMap((one) => [...namesIn(names, one)]);
   return [...new Set([...names.modules.map((one) => one.cc), ...own])];
 }

@@ -51,7 +51,7 @@ export function locationOf(subject: string, data: Parsed["data"]): Location {
   if (/ at \S+=/.test(subject) && data?.sweep !== undefined) return ["sweep"];
   const location: (string | number)[] = [];
   for (const part of subject.split(".")) {
-    const here: Value | undefined = valueAt(data ?? undefined, location);
+    const here: Value | undefined = valueAt(data, location);
     if (Array.isArray(here)) {
       const found = here.findIndex((item) => valueAt(item, ["name"]) === part);
       if (found < 0) break;

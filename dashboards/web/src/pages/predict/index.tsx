@@ -54,7 +54,7 @@ export default function Predict() {
   });
   const change = (name: keyof View) => ({
     value: draft[name],
-    onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),
+    onText: (text: string) => setDraft({ ...draft, [name]: text }),
   });
   const complete = Boolean(draft.size && draft.rate && draft.rtt);
   const start = (): void => {

@@ -52,7 +52,7 @@ function BaselineDialog({ name, experiment, onClose }: Props & { onClose: () => 
           help="A gated branch, main by default, needs a token of scope gate."
           required
           value={branch}
-          onChange={(event) => setBranch(event.target.value)}
+          onText={setBranch}
         />
         {set.isError && <ErrorNote error={set.error} />}
         {set.isSuccess && <p role="status">It is the baseline of {set.data.branch} now.</p>}

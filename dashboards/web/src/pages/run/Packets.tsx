@@ -60,7 +60,7 @@ function CaptureForm({ run, outline }: { run: Run; outline: Outline | null }) {
         label="Places"
         help="bottleneck, hosts as in a1 or a*, links as in s1-s2, or all"
         value={at}
-        onChange={(event) => setAt(event.target.value)}
+        onText={setAt}
       />
       <TextField
         label="Bytes of each packet"
@@ -69,7 +69,7 @@ function CaptureForm({ run, outline }: { run: Run; outline: Outline | null }) {
         min={42}
         max={65535}
         value={snap}
-        onChange={(event) => setSnap(event.target.value)}
+        onText={setSnap}
       />
       <SelectField
         label="Flow"

@@ -26,7 +26,7 @@ export function completions(text: string, at: number, known: Known): { from: num
 
 function fields(path: Location, data: Value, known: Known): Completion[] {
   const { schema } = known;
-  const there = valueAt(data ?? undefined, path);
+  const there = valueAt(data, path);
   const has = (name: string): boolean => typeof there === "object" && there !== null && name in there;
   if (path.at(-1) === "params")
     return parameters(path, data, known)
@@ -112,16 +112,16 @@ function named(noun: string, names: Names, data: Value): Completion[] {
 
 /** The parameters of the congestion control or topology whose `params` these are. */
 function parameters(path: Location, data: Value, known: Known): readonly Parameter[] {
-  const owner = valueAt(data ?? undefined, path.slice(0, -1));
+  const owner = valueAt(data, path.slice(0, -1));
   if (path.length === 1) {
-    const topology = valueAt(data ?? undefined, ["topology"]) ?? "dumbbell";
+    const topology = valueAt(data, ["topology"]) ?? "dumbbell";
     return known.names.topologies.find((one) => one.topology === topology)?.parameters ?? [];
   }
   return controlOf(known.names, valueAt(owner, ["cc"]))?.parameters ?? [];
 }
 
 export function flowNames(data: Value): string[] {
-  const flows = valueAt(data ?? undefined, ["flows"]);
+  const flows = valueAt(data, ["flows"]);
   return Array.isArray(flows) ? flows.map((flow) => String(valueAt(flow, ["name"]) ?? "")).filter(Boolean) : [];
 }
 

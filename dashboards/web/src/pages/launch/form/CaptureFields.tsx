@@ -11,7 +11,7 @@ import { Remove } from "./Remove";
 export function CaptureFields() {
   const { data, schema, preview, mistakes } = useEdit();
   const at = ["capture"];
-  const isSet = valueAt(data ?? undefined, at) !== undefined;
+  const isSet = valueAt(data, at) !== undefined;
   return (
     <details className={styles.more} open={isSet || undefined}>
       <summary>Packets{isSet ? " (captured)" : ""}</summary>

@@ -19,7 +19,7 @@ type Bound = (typeof BOUNDS)[number][0];
 
 export function ExpectSection() {
   const { data, schema, names } = useEdit();
-  const found = valueAt(data ?? undefined, ["expect"]);
+  const found = valueAt(data, ["expect"]);
   const lines = Array.isArray(found) ? found : [];
   const add = (): void => {
     append("expect", lines.length, { measure: "utilisation", at_least: 0.9 }, schema);

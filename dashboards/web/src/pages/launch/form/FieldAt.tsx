@@ -34,7 +34,7 @@ export function FieldAt({ at, label, help, placeholder, choices, offers, read, w
   const { data, schema, mistakes } = useEdit();
   const id = useId();
   const found = schema && schemaAt(schema, at);
-  const value = valueAt(data ?? undefined, at);
+  const value = valueAt(data, at);
   const mistake = mistakeAt(mistakes, at, { below: typeof value === "object" });
   const words = choices ?? choicesOf(found);
   const initial = placeholder ?? defaultOf(found);

@@ -15,7 +15,7 @@ const RECORDED = ["recording", "reverse_recording"] as const;
 
 export function LinkFields() {
   const { data, preview } = useEdit();
-  const bandwidth = valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s";
+  const bandwidth = valueAt(data, ["path", "bandwidth"]) ?? "10 Mbit/s";
   return (
     <NamedSettings
       field="links"
@@ -35,7 +35,7 @@ function OneLink({ name, link }: { name: string; link: Value }) {
   const free = singleFieldsOf(schema, at).filter((field) => !set.includes(field));
   const whole = mistakeAt(mistakes, at);
   const add = (field: string): void => {
-    const now = valueAt(data ?? undefined, ["path", field]) ?? "";
+    const now = valueAt(data, ["path", field]) ?? "";
     write([...at, field], typeof now === "object" ? "" : now, schema);
   };
   return (

@@ -17,7 +17,7 @@ interface Props {
 export function ListSection({ field, title, adding, children }: Props) {
   const { data, mistakes } = useEdit();
   // A list of points has no fields here that show the errors in it.
-  const below = field === "sweep" && Array.isArray(valueAt(data ?? undefined, [field]));
+  const below = field === "sweep" && Array.isArray(valueAt(data, [field]));
   const id = `form-${field}`;
   return (
     <section className={styles.section} aria-labelledby={id}>

@@ -21,7 +21,7 @@ interface Props {
 
 export function NamedSettings({ field, title, adding, known, first, each }: Props) {
   const { data, schema, mistakes } = useEdit();
-  const named = entriesOf(valueAt(data ?? undefined, [field]));
+  const named = entriesOf(valueAt(data, [field]));
   const whole = mistakeAt(mistakes, [field]);
   return (
     <details className={styles.more} open={named.length > 0 || undefined}>

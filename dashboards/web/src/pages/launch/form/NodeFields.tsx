@@ -10,7 +10,7 @@ import { Remove } from "./Remove";
 export function NodeFields() {
   const { data, preview } = useEdit();
   const versions = (useKernels().data ?? []).filter(isThere).map((kernel) => kernel.version);
-  const kernel = valueAt(data ?? undefined, ["kernel"]) ?? versions[0] ?? "";
+  const kernel = valueAt(data, ["kernel"]) ?? versions[0] ?? "";
   return (
     <NamedSettings
       field="nodes"

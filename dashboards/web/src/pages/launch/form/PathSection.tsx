@@ -35,9 +35,9 @@ const QUEUES = [
 
 export function PathSection() {
   const { data, names, schema } = useEdit();
-  const topology = String(valueAt(data ?? undefined, ["topology"]) ?? "dumbbell");
+  const topology = String(valueAt(data, ["topology"]) ?? "dumbbell");
   const row = names.topologies.find((one) => one.topology === topology);
-  const path = valueAt(data ?? undefined, ["path"]);
+  const path = valueAt(data, ["path"]);
   const asymmetric = valueAt(path, ["one_way"]) !== undefined;
   const recorded = valueAt(path, ["recording"]) !== undefined;
   const used = [...MORE, ...NESTED.map(([name]) => name)].filter((name) => valueAt(path, [name]) !== undefined).length;

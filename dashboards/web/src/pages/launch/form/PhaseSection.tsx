@@ -13,9 +13,9 @@ type Phases = readonly (readonly [string, Value])[];
 
 export function PhaseSection() {
   const { data, schema } = useEdit();
-  const phases = entriesOf(valueAt(data ?? undefined, ["phases"]));
+  const phases = entriesOf(valueAt(data, ["phases"]));
   const add = (): void => {
-    const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
+    const length = seconds(valueAt(data, ["duration"])) ?? 60;
     const name = freeName(
       "phase",
       phases.map(([one]) => one),

@@ -13,7 +13,7 @@ import { HostChoice } from "./HostChoice";
 
 export function PlaceSection() {
   const { data, schema } = useEdit();
-  const places = usePlaces(kernelOf(schema, textOf(valueAt(data ?? undefined, ["kernel"]))));
+  const places = usePlaces(kernelOf(schema, textOf(valueAt(data, ["kernel"]))));
   const now = useDraft();
   const isOneOfSeveral = (place: Place): boolean =>
     (places.data ?? []).filter((one) => one.backend === place.backend).length > 1;

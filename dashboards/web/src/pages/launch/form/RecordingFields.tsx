@@ -37,7 +37,7 @@ export function RecordingFields({ link, field }: Props) {
   // Only an open one can take a file.
   const [opened, setOpened] = useState(false);
   const kept = useQuery(recordings).data ?? [];
-  const value = valueAt(data ?? undefined, at);
+  const value = valueAt(data, at);
   const [file, model] = [textOf(valueAt(value, ["file"])), textOf(valueAt(value, ["model"]))];
   const mistake = mistakeAt(mistakes, at) ?? mistakeAt(mistakes, [...at, "file"]);
   // The bandwidth, which a recording replaces, comes back without it.
@@ -51,7 +51,7 @@ export function RecordingFields({ link, field }: Props) {
           ? without(text, [...link, name])
           : withValue(text, [...link, name], to, fieldsOf(schema, link));
     };
-    const written = valueAt(data ?? undefined, [...link, rate]);
+    const written = valueAt(data, [...link, rate]);
     if (recording !== undefined && hasRates && written !== undefined) {
       former.current = written;
       set(rate, undefined);

@@ -15,11 +15,11 @@ import { Remove } from "./Remove";
 
 export function ScheduleSection() {
   const { data, schema } = useEdit();
-  const found = valueAt(data ?? undefined, ["schedule"]);
+  const found = valueAt(data, ["schedule"]);
   const changes = Array.isArray(found) ? found : [];
   const add = (): void => {
-    const length = seconds(valueAt(data ?? undefined, ["duration"])) ?? 60;
-    const bandwidth = valueAt(data ?? undefined, ["path", "bandwidth"]) ?? "10 Mbit/s";
+    const length = seconds(valueAt(data, ["duration"])) ?? 60;
+    const bandwidth = valueAt(data, ["path", "bandwidth"]) ?? "10 Mbit/s";
     append("schedule", changes.length, { at: written(Math.round(length / 2)), path: { bandwidth } }, schema);
   };
   return (
@@ -63,7 +63,7 @@ function Change({ change, position }: { change: Value; position: number }) {
   ];
   const add = (chosen: string): void => {
     const parts = chosen.split(".");
-    const now = parts[0] === "flows" ? "reno" : (valueAt(data ?? undefined, ["path", parts.at(-1) ?? ""]) ?? "");
+    const now = parts[0] === "flows" ? "reno" : (valueAt(data, ["path", parts.at(-1) ?? ""]) ?? "");
     write([...at, ...parts], typeof now === "object" ? "" : now, schema);
   };
   const whole = mistakeAt(mistakes, at);

@@ -19,13 +19,13 @@ import { locationOf, sweepFields } from "./sweepFields";
 
 export function SweepSection() {
   const { data, schema, names, preview } = useEdit();
-  const sweep = valueAt(data ?? undefined, ["sweep"]);
+  const sweep = valueAt(data, ["sweep"]);
   const flows = flowEntries(data, schema).map((entry) => entry.name);
   const axes = entriesOf(sweep);
   const links = preview?.drawing.links.map(({ name }) => name) ?? [];
   const free = sweepFields(schema, names, data, links).filter(({ field }) => !axes.some(([name]) => name === field));
   const add = (field: string): void => {
-    const now = valueAt(data ?? undefined, locationOf(field, flows));
+    const now = valueAt(data, locationOf(field, flows));
     const first = now === undefined || typeof now === "object" ? exampleOf(schema, field, flows) : now;
     write(["sweep", field], [first], schema);
   };

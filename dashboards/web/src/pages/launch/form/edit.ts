@@ -48,7 +48,7 @@ export interface FlowEntry {
 /** The valid entries of the list of flows. */
 export function flowEntries(data: Parsed["data"], schema: Schema | null): FlowEntry[] {
   const kinds = Object.keys(trafficOf(schema));
-  const flows = valueAt(data ?? undefined, ["flows"]);
+  const flows = valueAt(data, ["flows"]);
   if (!Array.isArray(flows)) return [];
   return flows.map((value: Value, position) => {
     const has = (key: string): boolean => valueAt(value, [key]) !== undefined;

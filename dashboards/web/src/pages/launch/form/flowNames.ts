@@ -32,9 +32,7 @@ export function changeControl(
   const at = ["flows", entry.position];
   write([...at, "cc"], control, schema);
   const { data } = parseText(draft.get().text);
-  const isMentioned = ["sweep", "expect", "schedule"].some((section) =>
-    mentions(valueAt(data ?? undefined, [section]), entry.name),
-  );
+  const isMentioned = ["sweep", "expect", "schedule"].some((section) => mentions(valueAt(data, [section]), entry.name));
   if (isMentioned || !isNamedAfter(entry.name, entry.cc)) return;
   const others = taken.filter((_, place) => place !== entry.position);
   write([...at, "name"], nameAfter(control, others), schema);

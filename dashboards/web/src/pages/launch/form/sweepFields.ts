@@ -21,7 +21,7 @@ export function sweepFields(
 ): SweepField[] {
   const flows = flowEntries(data, schema);
   const flowNames = flows.map((flow) => flow.name);
-  const topology = valueAt(data ?? undefined, ["topology"]) ?? "dumbbell";
+  const topology = valueAt(data, ["topology"]) ?? "dumbbell";
   const topologyParameters = names.topologies.find((one) => one.topology === topology)?.parameters ?? [];
   return [
     ...sweepable(schema, flowNames, links).map((field) => described(schema, field, flowNames)),

@@ -34,7 +34,7 @@ export interface TimeLine {
 const MOST_STARTS = 40;
 
 export function timeLine(data: Parsed["data"], schema: Schema | null): TimeLine | null {
-  const at = (...location: Location): Value | undefined => valueAt(data ?? undefined, location);
+  const at = (...location: Location): Value | undefined => valueAt(data, location);
   const lengthS = seconds(at("duration"));
   if (lengthS === null || lengthS <= 0) return null;
   const lanes = flowEntries(data, schema).map(({ position, name, kind, cc, value }): Lane => {
