@@ -54,9 +54,7 @@ def slow(service: Service, request: pytest.FixtureRequest) -> Iterator[str]:
     name = request.node.name.replace("_", "-")[:40]
     made = service.submit({"spec": SLOW | {"experiment": name}, "priority": 5})
     yield made["runs"][0].rpartition("/")[2]
-    with service.client("run") as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-    service.wait(made["id"])
+    service.cancel(made["id"])
 
 
 def test_samples_arrive_during_the_run_and_continue_from_the_last_event_id(service: Service, slow: str) -> None:

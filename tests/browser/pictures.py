@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser.views import EMPTY, FULL, reaches, settle, submit_all, wait_for_all
 from tests.browser.visitor import CHROMIUM, PHONE, Visitor
-from tests.support.service import ROOT, Service, served
+from tests.support.service import Service, served
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/pictures/web"
 DESK: ViewportSize = {"width": 1440, "height": 900}
@@ -76,9 +76,7 @@ def watch(browser: Browser, service: Service) -> None:
             visitor.opens(f"runs/{made['runs'][0].rpartition('/')[2]}")
             reaches(visitor.page, _FAR_ENOUGH_S)
             keep(visitor.page, f"watch-{place}")
-    with service.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-    service.wait(made["id"])
+    service.cancel(made["id"])
 
 
 def main() -> None:

@@ -45,8 +45,7 @@ def test_damaged_run_names_its_file_and_is_repaired(visitor: Visitor, service: S
     """A flipped bit in a file that the charts read."""
     run, folder = a_run(service, 1)
     flip(folder / "acks.parquet", 8 * 5000)
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{run}")
+    page = visitor.logs_in("read", f"runs/{run}")
     damage = page.get_by_role("region", name="Damage")
     expect(damage.get_by_role("heading", name="This run is damaged")).to_be_visible()
     expect(damage.get_by_role("list", name="Damaged files")).to_have_text("acks.parquet: its content has changed")
@@ -75,8 +74,7 @@ def test_missing_file_is_noticed_when_the_page_opens(visitor: Visitor, service: 
     """The charts do not need the file."""
     run, folder = a_run(service, 2)
     (folder / "log.txt").unlink()
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{run}")
+    page = visitor.logs_in("read", f"runs/{run}")
     expect(page.get_by_role("list", name="Damaged files")).to_have_text("log.txt: it is missing")
     expect(page.get_by_role("region", name="Charts").locator("canvas").first).to_be_visible()
 
@@ -84,8 +82,7 @@ def test_missing_file_is_noticed_when_the_page_opens(visitor: Visitor, service: 
 def test_verify_reads_all_files(visitor: Visitor, service: Service) -> None:
     """A flipped bit in a file that the page does not read."""
     run, folder = a_run(service, 3)
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{run}")
+    page = visitor.logs_in("read", f"runs/{run}")
     files = page.get_by_role("region", name="Files")
     files.get_by_role("button", name="Verify").click()
     expect(files.get_by_text(re.compile("whole$"))).to_be_visible()
@@ -97,8 +94,7 @@ def test_verify_reads_all_files(visitor: Visitor, service: Service) -> None:
 def test_damaged_manifest_links_to_launching_the_experiment(visitor: Visitor, service: Service) -> None:
     run, folder = a_run(service, 4)
     (folder / "manifest.json").write_text("[]")
-    page = visitor.page
-    visitor.logs_in("run", f"runs/{run}")
+    page = visitor.logs_in("run", f"runs/{run}")
     damage = page.get_by_role("region", name="Damage")
     expect(damage.get_by_role("list", name="Damaged files")).to_contain_text("manifest.json")
     expect(damage).not_to_contain_text("--repair")
@@ -134,8 +130,7 @@ def test_failed_run_links_to_its_log(visitor: Visitor, service: Service, tmp_pat
     ended = service.wait(service.submit({"spec": spec}, "admin")["id"])
     assert ended["status"] == "failed", json.dumps(ended)
     run = ended["runs"][0].rpartition("/")[2]
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{run}")
+    page = visitor.logs_in("read", f"runs/{run}")
     failure = page.get_by_role("alert")
     expect(failure.get_by_role("heading", name="The run failed")).to_be_visible()
     with page.expect_download() as download:

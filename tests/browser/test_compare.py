@@ -32,8 +32,7 @@ def pairs(service: Service) -> dict[str, Any]:
 
 
 def test_two_runs_are_overlaid_and_compared(visitor: Visitor, pairs: dict[str, Any]) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "compare")
+    page = visitor.logs_in("read", "compare")
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()
     visitor.pictures("compare-empty")
     page.get_by_label("Search").fill("cubic bbr")
@@ -110,8 +109,7 @@ def test_many_runs_are_drawn_eight_at_a_time(visitor: Visitor, pairs: dict[str, 
 
 
 def test_experiments_are_compared_with_intervals(visitor: Visitor, pairs: dict[str, Any]) -> None:
-    page = visitor.page
-    visitor.logs_in(
+    page = visitor.logs_in(
         "read",
         f"compare?show=differences&runs={pairs['runs'][0].rpartition('/')[2]}&a={pairs['id']}&b={pairs['id']}&all=1",
     )
@@ -133,8 +131,7 @@ def test_comparison_names_different_inputs(visitor: Visitor, pairs: dict[str, An
 
 
 def test_cell_of_a_heat_map_links_to_its_runs(visitor: Visitor, pairs: dict[str, Any]) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"experiments/{pairs['id']}")
+    page = visitor.logs_in("read", f"experiments/{pairs['id']}")
     page.get_by_role("link", name="Heat map").click()
     heat = page.get_by_role("table", name=re.compile("share of first"))
     cells = heat.get_by_role("button")
@@ -203,8 +200,7 @@ def test_notes_follow_the_result_and_hatch_the_map(visitor: Visitor, service: Se
 
 
 def test_unknown_run_shows_an_error_and_is_removed(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"compare?runs={'0' * 20}")
+    page = visitor.logs_in("read", f"compare?runs={'0' * 20}")
     expect(page.get_by_role("alert")).to_contain_text("there is no run with this id")
     page.get_by_role("button", name="Remove 00000000").click()
     expect(page.get_by_role("heading", name="Which runs?")).to_be_visible()

@@ -74,8 +74,7 @@ def test_from_the_first_visit_to_a_link_for_others(browser: Browser, visitor: Vi
 
 
 def test_four_numbers_give_the_table(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "predict")
+    page = visitor.logs_in("run", "predict")
     button = page.get_by_role("button", name="Predict", exact=True)
     expect(button).to_be_disabled()
     for label, value in (("Size", "200 MB"), ("Rate", "20 Mbit/s"), ("RTT", "20 ms"), ("Loss", "1e-3")):
@@ -97,8 +96,7 @@ def test_four_numbers_give_the_table(visitor: Visitor) -> None:
 
 
 def test_wrong_numbers_are_explained(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "predict")
+    page = visitor.logs_in("run", "predict")
     for label, value in (("Size", "lots"), ("Rate", "20 Mbit/s"), ("RTT", "20 ms")):
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_role("button", name="Predict", exact=True).click()

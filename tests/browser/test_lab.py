@@ -49,8 +49,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def test_queue_shows_running_and_next_runs(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "lab")
+    page = visitor.logs_in("run", "lab")
     expect(page.get_by_text("No run is running.")).to_be_visible()
     expect(page.get_by_text("No run is queued.")).to_be_visible()
     workers = page.get_by_role("table", name="Workers")
@@ -91,8 +90,7 @@ def test_queue_shows_running_and_next_runs(visitor: Visitor, service: Service) -
 
 
 def test_host_is_leased_and_released(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "lab/hosts")
+    page = visitor.logs_in("run", "lab/hosts")
     host = page.get_by_role("listitem").filter(has_text="root@")
     expect(host).to_contain_text("free")
     host.get_by_role("button", name="Lease").click()
@@ -110,8 +108,7 @@ def test_host_is_leased_and_released(visitor: Visitor) -> None:
 
 
 def test_physical_hosts_show_their_policy_and_are_stopped_together(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "lab/hosts?span=week")
+    page = visitor.logs_in("run", "lab/hosts?span=week")
     host = page.get_by_role("listitem").filter(has=page.get_by_text("hk", exact=True))
     expect(host).to_contain_text(
         "At most 100 Mbit/s, 2 GB per run, 50 GB per day, 10 min at a time; with chicago (provisioned)"
@@ -127,8 +124,7 @@ def test_physical_hosts_show_their_policy_and_are_stopped_together(visitor: Visi
 
 
 def test_trial_of_a_module(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "lab/modules")
+    page = visitor.logs_in("run", "lab/modules")
     row = page.get_by_role("row").filter(has=page.get_by_text("htcp", exact=True))
     expect(row).to_contain_text("built")
     expect(row).to_contain_text("never")
@@ -140,8 +136,7 @@ def test_trial_of_a_module(visitor: Visitor) -> None:
 
 
 def test_token_is_created_shown_once_used_and_revoked(browser: Browser, visitor: Visitor, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("admin", "lab/tokens")
+    page = visitor.logs_in("admin", "lab/tokens")
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Scope", exact=True).select_option("read")
     page.get_by_role("button", name="Create", exact=True).click()
@@ -183,8 +178,7 @@ def test_audit_log_names_user_and_action(visitor: Visitor, service: Service) -> 
 
 
 def test_service_shows_its_version_and_configuration(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "lab/service")
+    page = visitor.logs_in("read", "lab/service")
     with visitor.service.client("read") as client:
         about = client.get(f"{ROOT}/about").json()
     expect(page.get_by_text(f"{about['version']}, Python {about['python']}")).to_be_visible()
@@ -195,8 +189,7 @@ def test_service_shows_its_version_and_configuration(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("scope", ["read", "run"])
 def test_admin_pages_are_hidden_and_refused(visitor: Visitor, scope: str) -> None:
-    page = visitor.page
-    visitor.logs_in(scope, "lab")
+    page = visitor.logs_in(scope, "lab")
     parts = page.get_by_role("navigation", name="Parts of the lab")
     expect(parts.get_by_role("link", name="Queue")).to_be_visible()
     expect(parts.get_by_role("link", name="Tokens")).to_have_count(0)
@@ -231,8 +224,7 @@ def test_kernel_is_added_from_patches_or_an_archive_and_deleted(browser: Browser
         Visitor.comes(browser, taking) as visitor,
         taking.client() as client,
     ):
-        page = visitor.page
-        visitor.logs_in("admin", "lab/modules")
+        page = visitor.logs_in("admin", "lab/modules")
         form = page.get_by_role("region", name="New kernel")
         add = form.get_by_role("button", name="Add kernel")
         expect(add).to_be_disabled()

@@ -14,8 +14,7 @@ from tests.support.service import Service
 def test_packets_are_captured_and_downloaded(visitor: Visitor, service: Service) -> None:
     ended = service.wait(service.submit({"shipped": "quick", "set": ["duration=3 s"]})["id"])
     run = ended["runs"][0].rpartition("/")[2]
-    page = visitor.page
-    visitor.logs_in("run", f"runs/{run}")
+    page = visitor.logs_in("run", f"runs/{run}")
     packets = page.get_by_role("region", name="Packets")
     expect(packets).to_contain_text("The run has no packets yet")
     packets.get_by_label("Places").fill("nowhere")
@@ -35,8 +34,7 @@ def test_packets_are_captured_and_downloaded(visitor: Visitor, service: Service)
 
 
 def test_a_moment_shows_the_charts_around_it(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{kept.run}")
+    page = visitor.logs_in("read", f"runs/{kept.run}")
     moments = page.get_by_role("region", name="Moments")
     expect(moments.get_by_role("status")).to_have_text(re.compile(r"In the whole run: \d+"))
     expect(moments.get_by_role("list")).to_contain_text("app begins")

@@ -24,8 +24,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def test_gallery_marks_figures_without_runs(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "papers")
+    page = visitor.logs_in("read", "papers")
     card = page.get_by_role("listitem").filter(has=page.get_by_role("link", name=FIGURE, exact=True)).first
     expect(card).to_contain_text("not run")
     expect(card.get_by_role("button")).to_have_count(0)
@@ -43,8 +42,7 @@ def test_gallery_marks_figures_without_runs(visitor: Visitor) -> None:
 
 
 def test_figure_is_run_and_gets_verdicts(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", f"papers/{PAPER}/{FIGURE}")
+    page = visitor.logs_in("run", f"papers/{PAPER}/{FIGURE}")
     expect(page.get_by_role("heading", name="Not run yet")).to_be_visible()
     claims = page.get_by_role("table", name="Claims")
     expect(claims.get_by_role("row").filter(has_text="not run")).to_have_count(3)
@@ -67,8 +65,7 @@ def test_figure_is_run_and_gets_verdicts(visitor: Visitor) -> None:
 
 
 def test_scope_read_cannot_run_a_figure(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "papers/rfc9743/feedback")
+    page = visitor.logs_in("read", "papers/rfc9743/feedback")
     expect(page.get_by_role("table", name="Claims")).to_be_visible()
     expect(page.get_by_role("button", name=RUN)).to_have_count(0)
     assert visitor.is_answered("POST", "reproductions/rfc9743/feedback", {}) == 403

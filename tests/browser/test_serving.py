@@ -52,8 +52,7 @@ def test_content_security_policy_is_minimal(service: Service) -> None:
 
 
 def test_page_reports_an_absent_service_and_continues_when_it_is_back(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs")
+    page = visitor.logs_in("read", "runs")
     with service.away():
         # The next request notices it.
         page.get_by_label("reader, scope read").click()

@@ -56,8 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_uploaded_built_compared_and_launched(visitor: Visitor, folder: Path) -> None:
-    page = visitor.page
-    visitor.logs_in("admin", "lab/modules")
+    page = visitor.logs_in("admin", "lab/modules")
     page.get_by_label("Folder", exact=True).set_input_files(folder)
     kernel = page.get_by_role("region", name="Kernel 6.12", exact=True)
     expect(kernel).to_contain_text(f"built soft {SOFT}", timeout=120_000)
@@ -100,8 +99,7 @@ def draft(page: Page) -> dict[str, object]:
 
 
 def test_a_dropped_file_is_drawn_launched_and_its_capacity_is_beside_the_goodput(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("admin", "lab/recordings")
+    page = visitor.logs_in("admin", "lab/recordings")
     expect(page.get_by_text("No recording was sent.")).to_be_visible()
     drop(page, "broken.mahi", "1\n2;3\n")
     expect(page.get_by_role("alert")).to_contain_text("line 2, column 2: '2;3' is not a whole number of milliseconds")
@@ -138,8 +136,7 @@ def test_a_dropped_file_is_drawn_launched_and_its_capacity_is_beside_the_goodput
 
 
 def test_a_model_is_chosen_changed_and_taken_back_in_the_form(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "launch")
+    page = visitor.logs_in("run", "launch")
     fields = page.get_by_role("region", name="Path", exact=True)
     fields.get_by_text("Recorded link", exact=True).click()
     fields.get_by_label("Recording", exact=True).select_option("leo")

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.browser.views import reaches, settle
 from tests.browser.visitor import Visitor
-from tests.support.service import ROOT, Service
+from tests.support.service import Service
 
 # Long enough to be watched, and fast enough on a busy machine.
 LONG: dict[str, Any] = {
@@ -46,9 +46,7 @@ def long_run(service: Service) -> Iterator[str]:
     """A running run, which is cancelled afterwards."""
     made = service.submit({"spec": LONG})
     yield run_of(made)
-    with service.client("run") as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-    service.wait(made["id"])
+    service.cancel(made["id"])
 
 
 def chart(page: Page, name: str) -> Locator:
@@ -88,8 +86,7 @@ def wait_until(page: Page, at_least_s: float) -> float:
 
 
 def test_running_run_is_watched_and_cancelled(visitor: Visitor, service: Service, tmp_path: Path) -> None:
-    visitor.logs_in("run", "runs")
-    page = visitor.page
+    page = visitor.logs_in("run", "runs")
     made = service.submit({"spec": LONG})
     visitor.opens(f"runs/{run_of(made)}")
     expect(values(page, "Congestion window")).to_contain_text("packets")
@@ -113,8 +110,7 @@ def test_running_run_is_watched_and_cancelled(visitor: Visitor, service: Service
 
 
 def test_scope_read_sees_no_actions(visitor: Visitor, long_run: str) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{long_run}")
+    page = visitor.logs_in("read", f"runs/{long_run}")
     expect(values(page, "Congestion window")).to_contain_text("packets")
     for name in ("Cancel", "Rerun", "Pin"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
@@ -123,8 +119,7 @@ def test_scope_read_sees_no_actions(visitor: Visitor, long_run: str) -> None:
 def test_restart_of_the_service_neither_loses_nor_doubles_samples(
     visitor: Visitor, service: Service, long_run: str, tmp_path: Path
 ) -> None:
-    page = visitor.page
-    visitor.logs_in("run", f"runs/{long_run}")
+    page = visitor.logs_in("run", f"runs/{long_run}")
     before_s = wait_until(page, 8)
     with service.away():
         expect(page.get_by_role("banner").get_by_role("status").filter(has_text="reconnecting")).to_be_visible()
@@ -140,8 +135,7 @@ def test_restart_of_the_service_neither_loses_nor_doubles_samples(
 
 
 def test_ended_run_shows_its_kept_result(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "runs")
+    page = visitor.logs_in("run", "runs")
     expected = {"measure": "goodput", "flow": "two", "at_least": "1 Mbit/s"}
     made = service.submit({"spec": LONG | {"experiment": "ends", "duration": "6 s", "expect": [expected]}})
     visitor.opens(f"experiments/{made['id']}")
@@ -222,8 +216,7 @@ def test_zoom_requests_finer_values_and_is_in_the_address(visitor: Visitor, kept
 
 
 def test_values_of_a_chart_follow_the_pointer_after_a_zoom(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{kept.run}")
+    page = visitor.logs_in("read", f"runs/{kept.run}")
     expect(values(page, "Congestion window")).to_contain_text("packets")
     over = chart(page, "Congestion window").locator(".u-over").bounding_box()
     assert over is not None
@@ -265,8 +258,7 @@ def ten(service: Service) -> str:
 
 
 def test_warmup_is_marked_in_charts_and_headings(visitor: Visitor, ten: str) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{ten}")
+    page = visitor.logs_in("read", f"runs/{ten}")
     expect(page.get_by_role("heading", name="Flows after warmup (2 s to 6 s)")).to_be_visible()
     # The missed expectation is above the charts.
     missed = page.get_by_role("listitem").filter(has_text="at least 19.99 Mbit/s").bounding_box()
@@ -275,8 +267,7 @@ def test_warmup_is_marked_in_charts_and_headings(visitor: Visitor, ten: str) -> 
 
 
 def test_key_explains_the_signs_in_sight_and_in_files(visitor: Visitor, ten: str, tmp_path: Path) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{ten}")
+    page = visitor.logs_in("read", f"runs/{ten}")
     key = page.get_by_role("list", name="Signs in the charts")
     for sign in ("ssthresh", "buffer", "scheduled change", "packets dropped", "left out of the measures (warmup)"):
         expect(key).to_contain_text(sign)
@@ -303,8 +294,7 @@ def test_key_explains_the_signs_in_sight_and_in_files(visitor: Visitor, ten: str
 
 
 def test_legend_has_ten_flows_in_a_fixed_order(visitor: Visitor, phone: Visitor, ten: str) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{ten}")
+    page = visitor.logs_in("read", f"runs/{ten}")
     legend = values(page, "RTT")
     names = legend.locator("td:first-child")
     expect(names).to_have_count(10)
@@ -336,8 +326,7 @@ def test_legend_has_ten_flows_in_a_fixed_order(visitor: Visitor, phone: Visitor,
 
 
 def test_chart_is_read_by_keyboard_and_as_a_table(visitor: Visitor, ten: str) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{ten}")
+    page = visitor.logs_in("read", f"runs/{ten}")
     there = page.url
     pointer = chart(page, "RTT").get_by_role("slider")
     pointer.focus()
@@ -362,8 +351,7 @@ def test_chart_is_read_by_keyboard_and_as_a_table(visitor: Visitor, ten: str) ->
 
 
 def test_unknown_and_short_ids(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs/deadbeef")
+    page = visitor.logs_in("read", "runs/deadbeef")
     expect(page.get_by_role("heading", name="There is no run deadbeef")).to_be_visible()
     page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("table", name="Runs")).to_be_visible()
@@ -374,8 +362,7 @@ def test_unknown_and_short_ids(visitor: Visitor, kept: Service) -> None:
 
 
 def test_chart_is_saved_as_svg_and_png(visitor: Visitor, kept: Service, tmp_path: Path) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"runs/{kept.run}")
+    page = visitor.logs_in("read", f"runs/{kept.run}")
     for form, begins in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
         chart(page, "Goodput").get_by_text("Save").click()
         with page.expect_download() as download:
@@ -387,8 +374,7 @@ def test_chart_is_saved_as_svg_and_png(visitor: Visitor, kept: Service, tmp_path
 
 
 def test_run_page_on_a_phone(phone: Visitor, kept: Service) -> None:
-    page = phone.page
-    phone.logs_in("read", f"runs/{kept.run}")
+    page = phone.logs_in("read", f"runs/{kept.run}")
     expect(values(page, "Congestion window")).to_contain_text("packets")
     expect(page.get_by_text("two fingers zoom, one pans")).to_be_visible()
     phone.pictures("phone-run")
@@ -396,8 +382,7 @@ def test_run_page_on_a_phone(phone: Visitor, kept: Service) -> None:
 
 
 def test_two_fingers_zoom_and_one_pans(phone: Visitor, kept: Service) -> None:
-    page = phone.page
-    phone.logs_in("read", f"runs/{kept.run}")
+    page = phone.logs_in("read", f"runs/{kept.run}")
     expect(values(page, "Congestion window")).to_contain_text("packets")
     over = chart(page, "Congestion window").locator(".u-over").bounding_box()
     assert over is not None

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 from tests.browser.test_watch import LONG, front_s, run_of, wait_until
 from tests.browser.upgrading import upgradable
 from tests.browser.visitor import PATIENCE_MS, Visitor
-from tests.support.service import ROOT, Service
+from tests.support.service import Service
 
 _SEEN = """(seen) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
@@ -24,8 +24,7 @@ _SEEN = """(seen) => {
 def test_page_that_is_opened_while_the_service_is_away_loads_when_it_is_back(
     visitor: Visitor, service: Service
 ) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "compare")
+    page = visitor.logs_in("read", "compare")
     with service.away():
         page.get_by_role("link", name="Papers", exact=True).click()
         expect(page.get_by_role("banner").get_by_role("status")).to_contain_text("Service away")
@@ -100,9 +99,7 @@ def test_hidden_page_stops_streaming_and_loses_no_samples(visitor: Visitor, serv
         wait_until(page, before_s + 2.0)
         assert opened
     finally:
-        with service.client("run") as client:
-            client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-    service.wait(made["id"])
+        service.cancel(made["id"])
 
 
 def wait_for(page: Page, condition: Callable[[], bool]) -> None:

@@ -71,11 +71,12 @@ class Visitor:
         """Open a view by its address: `runs`, `runs/ID?flows=app`."""
         self.page.goto(f"{at or self.service.url}/#/{view}")
 
-    def logs_in(self, scope: str = "admin", view: str = "") -> None:
+    def logs_in(self, scope: str = "admin", view: str = "") -> Page:
         """Log in with the token of a scope, and open a view."""
         self.opens(view)
         self.shows_token(self.service.tokens[scope])
         expect(self.page.get_by_role("navigation", name="Pages")).to_be_visible()
+        return self.page
 
     def enters(self, scope: str = "admin") -> None:
         """Start a session with the token of a scope, without the page."""

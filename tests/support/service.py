@@ -146,6 +146,12 @@ class Service:
         made: dict[str, Any] = answer.json()
         return made
 
+    def cancel(self, experiment: str) -> dict[str, Any]:
+        """Cancel an experiment, and return it when it has ended."""
+        with self.client() as client:
+            client.post(f"{ROOT}/experiments/{experiment}/cancel")
+        return self.wait(experiment)
+
     def wait(self, experiment: str) -> dict[str, Any]:
         """Wait for the end of an experiment and return it."""
         with self.client("read") as client:

@@ -27,8 +27,7 @@ def test_first_visit_asks_for_a_token_and_opens_the_requested_view(visitor: Visi
 
 
 def test_logout_ends_the_session(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run")
+    page = visitor.logs_in("run")
     cookies = page.context.cookies()
     page.get_by_label("runer, scope run").click()
     page.get_by_role("button", name="Log out").click()
@@ -97,8 +96,7 @@ def test_login_after_the_end_of_a_session_keeps_the_view(visitor: Visitor, servi
 
 
 def test_shortcuts_open_pages_and_are_listed(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "launch")
+    page = visitor.logs_in("read", "launch")
     page.keyboard.press("g")
     page.keyboard.press("r")
     expect(page.get_by_role("link", name="Runs")).to_have_attribute("aria-current", "page")
@@ -133,8 +131,7 @@ def test_unknown_address_shows_not_found(visitor: Visitor) -> None:
 
 
 def test_phone_shows_every_page(phone: Visitor) -> None:
-    page = phone.page
-    phone.logs_in("read", "runs")
+    page = phone.logs_in("read", "runs")
     phone.pictures("phone")
     for name in ("Launch", "Runs", "Compare", "Papers", "Lab"):
         page.get_by_role("link", name=name, exact=True).click()

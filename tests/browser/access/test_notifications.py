@@ -146,8 +146,7 @@ def test_the_page_of_an_experiment_leads_to_its_own_subscription(
         page.get_by_role("button", name="Subscribe").click()
         page.get_by_role("dialog").get_by_role("button", name="Done").click()
         expect(page.get_by_role("row").filter(has_text=hooks.url)).to_contain_text(made["id"][:8])
-        with lab.client("run") as client:
-            client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+        lab.cancel(made["id"])
         row = page.get_by_role("row").filter(has_text=hooks.url)
         expect(row).to_contain_text("delivered")
         assert hooks.wait(1)[0].message["data"]["title"] == "quick: cancelled (1 cancelled of 1 run)"

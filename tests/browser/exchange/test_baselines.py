@@ -10,8 +10,7 @@ from tests.support.service import ROOT, Service
 
 
 def test_an_experiment_becomes_a_baseline(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", f"experiments/{kept.experiment}")
+    page = visitor.logs_in("run", f"experiments/{kept.experiment}")
     page.get_by_role("button", name="Baseline", exact=True).click()
     dialog = page.get_by_role("dialog", name="Baseline of quick")
     dialog.get_by_role("button", name="Set").click()

@@ -29,8 +29,7 @@ def _middle_of(figure: Locator, name: str) -> tuple[float, float]:
 
 
 def test_lines_are_left_out_by_a_range_and_opened_by_a_press(visitor: Visitor, explored: Explored) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"experiments/{explored.experiment}")
+    page = visitor.logs_in("read", f"experiments/{explored.experiment}")
     page.get_by_role("link", name="Explore").click()
     figure = page.get_by_role("figure", name="Parallel coordinates")
     expect(figure).to_contain_text("4 of 4 points")
@@ -72,8 +71,7 @@ def test_lines_are_left_out_by_a_range_and_opened_by_a_press(visitor: Visitor, e
 
 
 def test_importance_is_that_of_the_service(visitor: Visitor, explored: Explored, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"experiments/{explored.experiment}/explore?show=importance&{MEASURE}")
+    page = visitor.logs_in("read", f"experiments/{explored.experiment}/explore?show=importance&{MEASURE}")
     with service.client() as client:
         asked = {"measure": "goodput_bps", "flow": "cubic"}
         found = client.get(f"{ROOT}/experiments/{explored.experiment}/importance", params=asked).json()
@@ -90,8 +88,9 @@ def test_importance_is_that_of_the_service(visitor: Visitor, explored: Explored,
 
 
 def test_a_scatter_has_intervals_a_front_and_opens_a_point(visitor: Visitor, explored: Explored) -> None:
-    page = visitor.page
-    visitor.logs_in("read", f"experiments/{explored.experiment}/explore?show=scatter&{MEASURE},rtt_ms.p95%40cubic")
+    page = visitor.logs_in(
+        "read", f"experiments/{explored.experiment}/explore?show=scatter&{MEASURE},rtt_ms.p95%40cubic"
+    )
     figure = page.get_by_role("figure", name="goodput of cubic against RTT, 95 % of cubic")
     expect(figure).to_contain_text("95 % interval over the repeats")
     page.get_by_label("Pareto front").check()
@@ -127,8 +126,7 @@ def test_bands_and_multiples_are_read_when_they_are_shown(visitor: Visitor, expl
 
 
 def test_a_phone_has_all_of_it_without_scrolling_sideways(phone: Visitor, explored: Explored) -> None:
-    page = phone.page
-    phone.logs_in("read", f"experiments/{explored.experiment}/explore")
+    page = phone.logs_in("read", f"experiments/{explored.experiment}/explore")
     for name in ("Parallel", "Importance", "Scatter", "Bands", "Multiples"):
         page.get_by_text(name, exact=True).click()
         expect(page.locator("main svg").first).to_be_visible()

@@ -135,8 +135,7 @@ def test_fields_and_names_are_completed(at_launch: Page) -> None:
 
 
 def test_preset_is_found_and_launched_and_kept_runs_are_counted(kept: Service, visitor: Visitor) -> None:
-    visitor.logs_in("run", "launch")
-    page = visitor.page
+    page = visitor.logs_in("run", "launch")
     page.get_by_label("Duration").fill("31 s")
     page.get_by_role("button", name="Presets").click()
     listed = page.get_by_role("listbox", name="Experiments")
@@ -311,8 +310,7 @@ def test_backends_show_whether_they_are_ready(at_launch: Page) -> None:
 
 
 def test_phone_switches_between_form_and_text(phone: Visitor) -> None:
-    phone.logs_in("run", "launch")
-    page = phone.page
+    page = phone.logs_in("run", "launch")
     name = page.get_by_label("Name", exact=True).first
     expect(name).to_be_in_viewport()
     expect(page.get_by_role("textbox", name=EDITOR)).to_be_hidden()

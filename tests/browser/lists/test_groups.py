@@ -31,8 +31,7 @@ def rows(page: Page) -> Locator:
 
 
 def test_runs_are_grouped_by_experiment(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "runs")
+    page = visitor.logs_in("run", "runs")
     expect(rows(page)).to_have_count(27)
     page.get_by_label("Group by experiment").check()
     expect(rows(page)).to_have_count(2)
@@ -67,8 +66,7 @@ def test_runs_are_grouped_by_experiment(visitor: Visitor, service: Service) -> N
 
 
 def test_groups_on_a_phone(phone: Visitor) -> None:
-    page = phone.page
-    phone.logs_in("run", "runs?group=1&opened=quick&sort=-goodput")
+    page = phone.logs_in("run", "runs?group=1&opened=quick&sort=-goodput")
     expect(rows(page)).to_have_count(7)
     expect(rows(page).first.get_by_role("cell", name=re.compile("^Utilisation"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

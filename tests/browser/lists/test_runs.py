@@ -46,8 +46,7 @@ def confirms_deletion(page: Page, noun: str) -> None:
 
 
 def test_empty_lab_offers_to_launch(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "runs")
+    page = visitor.logs_in("run", "runs")
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     expect(page.get_by_role("link", name="Launch an experiment")).to_have_attribute("href", "#/launch")
     visitor.pictures("runs-empty")
@@ -58,8 +57,7 @@ def test_empty_lab_offers_to_launch(visitor: Visitor) -> None:
 
 
 def test_a_filter_is_a_link_that_restores_the_view(browser: Browser, visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs")
+    page = visitor.logs_in("read", "runs")
     expect(rows(page)).to_have_count(5)
     page.get_by_role("combobox", name="CC").select_option("reno")
     expect(rows(page)).to_have_count(2)
@@ -132,8 +130,7 @@ def test_page_of_an_experiment_links_to_all_of_its_runs(visitor: Visitor, filled
 
 
 def test_keys_move_select_and_open_in_the_list(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs")
+    page = visitor.logs_in("read", "runs")
     expect(rows(page)).to_have_count(5)
     page.keyboard.press("/")
     expect(page.get_by_label("Search")).to_be_focused()
@@ -155,8 +152,7 @@ def test_keys_move_select_and_open_in_the_list(visitor: Visitor, filled: Service
 
 
 def test_selected_runs_are_compared_pinned_rerun_and_deleted(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "runs?cc=cubic")
+    page = visitor.logs_in("run", "runs?cc=cubic")
     expect(rows(page)).to_have_count(3)
     page.get_by_label("Select all that match").check()
     bar = page.get_by_role("toolbar")
@@ -188,8 +184,7 @@ def test_selected_runs_are_compared_pinned_rerun_and_deleted(visitor: Visitor, f
 
 
 def test_new_runs_are_counted_and_shown_on_request(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "runs?cc=vegas")
+    page = visitor.logs_in("run", "runs?cc=vegas")
     expect(page.get_by_role("heading", name="No runs match")).to_be_visible()
     made = filled.submit({"shipped": "quick", "set": ["flows.app.cc=vegas"]})
     page.get_by_role("button", name="1 new: show").click()
@@ -226,8 +221,7 @@ def test_experiments_are_cancelled_and_deleted(visitor: Visitor, filled: Service
 
 
 def test_scope_read_sees_no_actions_and_is_refused(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs")
+    page = visitor.logs_in("read", "runs")
     page.get_by_label("Select all that match").check()
     bar = page.get_by_role("toolbar")
     expect(bar.get_by_role("link", name="Compare")).to_be_visible()
@@ -240,8 +234,7 @@ def test_scope_read_sees_no_actions_and_is_refused(visitor: Visitor, filled: Ser
 
 
 def test_run_of_another_owner_is_not_deleted(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("run", "runs?owner=first")
+    page = visitor.logs_in("run", "runs?owner=first")
     rows(page).get_by_role("checkbox").check()
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
     confirms_deletion(page, "1 run")
@@ -301,13 +294,11 @@ def test_a_long_list_draws_few_rows_and_jumps_to_any_of_them(visitor: Visitor, f
         page.keyboard.press("j")
     expect(page.locator("tr[data-here='true']")).to_have_attribute("data-row", "44")
     expect(page.locator("tr[data-row='44'] a")).to_be_in_viewport()
-    with filled.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    filled.cancel(made["id"])
 
 
 def test_columns_sort_and_are_chosen_and_the_browser_keeps_the_choice(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs?q=quick")
+    page = visitor.logs_in("read", "runs?q=quick")
     head = page.get_by_role("columnheader", name="Goodput")
     expect(head).to_have_attribute("aria-sort", "none")
     head.get_by_role("button").click()
@@ -354,8 +345,7 @@ def test_all_matching_runs_are_selected_and_refusals_are_counted(visitor: Visito
     with filled.client() as client:
         ids = {href.rpartition("/")[2] for href in client.get(f"{ROOT}/experiments/{made['id']}").json()["runs"]}
     assert len(ids) == 70
-    page = visitor.page
-    visitor.logs_in("run", f"runs?of={made['id']}")
+    page = visitor.logs_in("run", f"runs?of={made['id']}")
     expect(page.get_by_role("status").filter(has_text="70 runs match")).to_be_visible()
     page.get_by_label("Select all that match").click()
     bar = page.get_by_role("toolbar")
@@ -382,8 +372,8 @@ def test_all_matching_runs_are_selected_and_refusals_are_counted(visitor: Visito
     page.get_by_label("Select all that match").click()
     expect(bar).to_have_count(0)
     # All of them can be deleted at once, on whichever page they are.
+    filled.cancel(made["id"])
     with filled.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
         # The running one ends a moment later.
         one_by_one = [f"{ROOT}/runs/{run}" for run in ids]
         wait_for(lambda: all(client.get(href).json()["status"] == "cancelled" for href in one_by_one))
@@ -400,11 +390,8 @@ def test_deletion_can_be_undone_and_a_closed_page_deletes_nothing(
     browser: Browser, visitor: Visitor, filled: Service
 ) -> None:
     made = queued(filled, "undone", 3)
-    with filled.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-        filled.wait(made["id"])
-    page = visitor.page
-    visitor.logs_in("run", f"runs?of={made['id']}")
+    filled.cancel(made["id"])
+    page = visitor.logs_in("run", f"runs?of={made['id']}")
     page.get_by_label("Select all that match").click()
     bar = page.get_by_role("toolbar")
     bar.get_by_role("button", name="Delete").click()
@@ -437,11 +424,8 @@ def test_deletion_can_be_undone_and_a_closed_page_deletes_nothing(
 
 def test_more_runs_than_an_address_has_room_for_are_selected_by_their_filter(visitor: Visitor, filled: Service) -> None:
     made = queued(filled, "very-many", 1010)
-    with filled.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
-        filled.wait(made["id"])
-    page = visitor.page
-    visitor.logs_in("run", "runs?name=very-many")
+    filled.cancel(made["id"])
+    page = visitor.logs_in("run", "runs?name=very-many")
     box = page.get_by_label("Select all that match")
     box.click()
     bar = page.get_by_role("toolbar")
@@ -481,8 +465,7 @@ def test_selected_runs_that_the_filter_leaves_out_are_named(visitor: Visitor, fi
 
 def test_back_and_a_reload_return_to_the_same_place(visitor: Visitor, filled: Service) -> None:
     made = queued(filled, "place", 300)
-    page = visitor.page
-    visitor.logs_in("read", f"runs?of={made['id']}")
+    page = visitor.logs_in("read", f"runs?of={made['id']}")
     expect(page.locator("tr[data-row='0'] a")).to_be_visible()
     page.mouse.move(600, 400)
     page.mouse.wheel(0, 6943)
@@ -503,8 +486,7 @@ def test_back_and_a_reload_return_to_the_same_place(visitor: Visitor, filled: Se
     page.get_by_role("link", name="Compare", exact=True).first.click()
     page.get_by_role("link", name="Runs", exact=True).first.click()
     expect(page.locator("tr[data-row='0'] a")).to_be_in_viewport()
-    with filled.client() as client:
-        client.post(f"{ROOT}/experiments/{made['id']}/cancel")
+    filled.cancel(made["id"])
 
 
 def test_titles_of_tabs_differ(visitor: Visitor, filled: Service) -> None:
@@ -529,8 +511,7 @@ def test_titles_of_tabs_differ(visitor: Visitor, filled: Service) -> None:
 
 
 def test_a_view_is_saved_under_a_name_and_opened_again(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs?cc=reno&sort=-goodput&columns=goodput,point.path.rtt")
+    page = visitor.logs_in("read", "runs?cc=reno&sort=-goodput&columns=goodput,point.path.rtt")
     page.get_by_label("Views").first.click()
     page.get_by_label("Name of this view").fill("Reno, best first")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -549,8 +530,7 @@ def test_a_view_is_saved_under_a_name_and_opened_again(visitor: Visitor, filled:
 
 
 def test_the_list_is_downloaded_with_its_filter_order_and_columns(visitor: Visitor, filled: Service) -> None:
-    page = visitor.page
-    visitor.logs_in("read", "runs?cc=reno&sort=-seed&columns=loss,goodput")
+    page = visitor.logs_in("read", "runs?cc=reno&sort=-seed&columns=loss,goodput")
     expect(rows(page).first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
