@@ -59,8 +59,7 @@ def visit(browser: Browser, service: Service, views: dict[str, str], names: dict
     """Screenshots of views, on every device."""
     for place, options in PLACES.items():
         with Visitor.comes(browser, service, **options) as visitor:
-            visitor.enters("admin")
-            visitor.opens()
+            visitor.enters("admin", "")
             for name, view in views.items():
                 visitor.opens(view.format(**names))
                 settle(visitor.page)
@@ -72,8 +71,7 @@ def watch(browser: Browser, service: Service) -> None:
     made = service.submit({"spec": LIVE})
     for place, options in PLACES.items():
         with Visitor.comes(browser, service, **options) as visitor:
-            visitor.enters("admin")
-            visitor.opens(f"runs/{made['runs'][0].rpartition('/')[2]}")
+            visitor.enters("admin", f"runs/{made['runs'][0].rpartition('/')[2]}")
             reaches(visitor.page, _FAR_ENOUGH_S)
             keep(visitor.page, f"watch-{place}")
     service.cancel(made["id"])

@@ -68,9 +68,7 @@ def test_two_runs_are_overlaid_and_compared(visitor: Visitor, pairs: dict[str, A
 
 
 def test_many_runs_are_drawn_eight_at_a_time(visitor: Visitor, pairs: dict[str, Any]) -> None:
-    page = visitor.page
-    visitor.enters("read")
-    visitor.opens(f"compare?runs={','.join(href.rpartition('/')[2] for href in pairs['runs'])}")
+    page = visitor.enters("read", f"compare?runs={','.join(href.rpartition('/')[2] for href in pairs['runs'])}")
     chooser = page.get_by_role("region", name="Compared runs")
     status, drawn = chooser.get_by_role("status"), chooser.get_by_role("list").first.get_by_role("link")
     expect(status).to_contain_text("Showing runs 1 to 8 of 12 selected")

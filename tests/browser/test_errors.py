@@ -29,9 +29,7 @@ FOREIGN = re.compile(r"\^|\\d|\b(GET|POST|PUT|DELETE) /|`longhaul |Authorization
     ],
 )
 def test_errors_are_in_words_with_a_way_on(visitor: Visitor, view: str, says: str, way_on: str) -> None:
-    page = visitor.page
-    visitor.enters("run")
-    visitor.opens(view)
+    page = visitor.enters("run", view)
     main = page.get_by_role("main")
     expect(main.get_by_text(says)).to_be_visible()
     expect(main.get_by_role("link", name=way_on).or_(main.get_by_role("button", name=way_on)).first).to_be_visible()

@@ -38,9 +38,7 @@ _STOPS = 40
 
 @pytest.mark.parametrize("view", ["", "launch", "runs", "runs/{run}", "compare", "papers", "lab"])
 def test_every_stop_of_the_tab_key_is_visible(visitor: Visitor, kept: Service, view: str) -> None:
-    page = visitor.page
-    visitor.enters("admin")
-    visitor.opens(view.format(run=kept.run))
+    page = visitor.enters("admin", view.format(run=kept.run))
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     settle(page)
     stops: list[dict[str, Any]] = []
@@ -57,9 +55,7 @@ def test_every_stop_of_the_tab_key_is_visible(visitor: Visitor, kept: Service, v
 
 
 def test_focus_skips_the_header_and_returns_from_dialogs(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("admin")
-    visitor.opens(f"runs/{kept.run}")
+    page = visitor.enters("admin", f"runs/{kept.run}")
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     settle(page)
     page.keyboard.press("Tab")
@@ -90,9 +86,7 @@ def test_focus_skips_the_header_and_returns_from_dialogs(visitor: Visitor, kept:
 
 
 def test_keys_lead_from_start_to_a_run(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("admin")
-    visitor.opens()
+    page = visitor.enters("admin", "")
     expect(page.get_by_role("list", name="Latest experiments")).to_be_visible()
     _press(page, "g", "r")
     expect(page.get_by_role("table", name="Runs")).to_be_visible()

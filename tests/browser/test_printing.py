@@ -11,9 +11,7 @@ from tests.support.service import ROOT, Service
 
 
 def test_a_printed_run_has_its_content_and_no_controls(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("run")
-    visitor.opens(f"runs/{kept.run}")
+    page = visitor.enters("run", f"runs/{kept.run}")
     expect(page.get_by_role("table", name="Flows")).to_be_visible()
     page.emulate_media(media="print", color_scheme="dark")
     expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
@@ -26,9 +24,7 @@ def test_a_printed_run_has_its_content_and_no_controls(visitor: Visitor, kept: S
 
 
 def test_the_report_of_a_run_is_one_file(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("read")
-    visitor.opens(f"runs/{kept.run}")
+    page = visitor.enters("read", f"runs/{kept.run}")
     href = page.get_by_role("link", name="Report", exact=True).get_attribute("href")
     assert href is not None and href.endswith(f"{ROOT}/runs/{kept.run}/report")
     answer = page.request.get(f"{kept.url}{href}")

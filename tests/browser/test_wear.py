@@ -86,8 +86,7 @@ def test_hidden_page_stops_streaming_and_loses_no_samples(visitor: Visitor, serv
     made = service.submit({"spec": LONG})
     run = run_of(made)
     try:
-        visitor.enters("run")
-        visitor.opens(f"runs/{run}")
+        visitor.enters("run", f"runs/{run}")
         wait_until(page, 1.0)
         assert opened
         page.evaluate(_SEEN, False)

@@ -78,11 +78,14 @@ class Visitor:
         expect(self.page.get_by_role("navigation", name="Pages")).to_be_visible()
         return self.page
 
-    def enters(self, scope: str = "admin") -> None:
-        """Start a session with the token of a scope, without the page."""
+    def enters(self, scope: str = "admin", view: str | None = None) -> Page:
+        """Start a session with the token of a scope, without the page, and open a view if one is given."""
         token = {"token": self.service.tokens[scope]}
         answer = self.page.request.post(f"{self.service.url}{ROOT}/session", data=token)
         assert answer.ok, answer.text()
+        if view is not None:
+            self.opens(view)
+        return self.page
 
     def shows_token(self, token: str) -> None:
         self.page.get_by_label("Token").fill(token)

@@ -63,9 +63,7 @@ def notified(browser: Browser, lab: Service) -> Iterator[Visitor]:
     """A browser that has the permission as soon as the page asks for it."""
     with Visitor.comes(browser, lab) as visitor:
         visitor.page.add_init_script(_RECORD)
-        visitor.enters("gate")
-        visitor.opens("lab/notifications")
-        page = visitor.page
+        page = visitor.enters("gate", "lab/notifications")
         expect(page.get_by_role("button", name="Notify me in this browser")).to_be_visible()
         # Not at load, but by a press.
         assert page.evaluate("window.asked") == 0
@@ -125,8 +123,7 @@ def test_a_broken_baseline_is_reported(notified: Visitor, lab: Service) -> None:
 def test_a_refused_permission_is_explained(browser: Browser, lab: Service) -> None:
     with Visitor.comes(browser, lab) as visitor:
         visitor.page.add_init_script("Object.defineProperty(Notification, 'permission', { get: () => 'denied' })")
-        visitor.enters("read")
-        visitor.opens("lab/notifications")
+        visitor.enters("read", "lab/notifications")
         expect(visitor.page.get_by_text("You have forbidden notifications")).to_be_visible()
         # A reader has no subscriptions.
         expect(visitor.page.get_by_role("button", name="Subscribe")).to_have_count(0)
@@ -137,9 +134,7 @@ def test_the_page_of_an_experiment_leads_to_its_own_subscription(
 ) -> None:
     made = lab.submit({"shipped": "quick", "set": ["duration=4000 s"], "priority": -10}, "run")
     with Visitor.comes(browser, lab) as visitor:
-        page = visitor.page
-        visitor.enters("run")
-        visitor.opens(f"experiments/{made['id']}")
+        page = visitor.enters("run", f"experiments/{made['id']}")
         page.get_by_role("link", name="Notify me").click()
         expect(page.get_by_label("Id of the experiment")).to_have_value(made["id"])
         page.get_by_label("URL").fill(hooks.url)
@@ -164,9 +159,7 @@ def test_a_webhook_is_subscribed_tried_and_deleted(
 ) -> None:
     options: dict[str, Any] = {"viewport": PHONE} if size == "phone" else {}
     with Visitor.comes(browser, lab, **options) as visitor:
-        page = visitor.page
-        visitor.enters("run")
-        visitor.opens("lab/notifications")
+        page = visitor.enters("run", "lab/notifications")
         expect(page.get_by_text("LONGHAUL_SMTP_HOST")).to_be_visible()
         expect(page.get_by_text("No subscriptions yet.")).to_be_visible()
         page.get_by_label("URL").fill("http://10.0.0.1/")

@@ -76,8 +76,7 @@ def test_a_shipped_experiment_keeps_its_changes(copier: Page, service: Service, 
 def test_without_a_clipboard_the_text_is_shown(phone: Visitor, kept: Service) -> None:
     page = phone.page
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    phone.enters("read")
-    phone.opens(f"experiments/{kept.experiment}")
+    phone.enters("read", f"experiments/{kept.experiment}")
     page.get_by_label("Copy as").tap()
     expect(page.get_by_role("button", name="curl")).to_be_in_viewport(ratio=1)
     phone.pictures("copy-as-phone")

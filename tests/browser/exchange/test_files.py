@@ -64,9 +64,7 @@ def test_a_dropped_file_is_the_draft_and_the_draft_before_returns(
 
 
 def test_a_file_dropped_on_start_opens_launch(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("run")
-    visitor.opens()
+    page = visitor.enters("run", "")
     expect(page.get_by_role("list", name="Latest experiments")).to_be_visible()
     _drop(page, "main", "notes.txt", "hello")
     expect(page.get_by_role("alert")).to_contain_text("notes.txt is not the file of an experiment")

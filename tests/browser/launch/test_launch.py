@@ -160,9 +160,7 @@ def test_preset_is_found_and_launched_and_kept_runs_are_counted(kept: Service, v
 
 
 def test_launched_experiment_is_changed_and_launched_again(kept: Service, visitor: Visitor) -> None:
-    visitor.enters("run")
-    visitor.opens(f"runs/{kept.run}")
-    page = visitor.page
+    page = visitor.enters("run", f"runs/{kept.run}")
     page.get_by_role("link", name="Change and launch").click()
     expect(page.get_by_label("Name", exact=True).first).to_have_value("quick")
     # The text has no values that equal the defaults.

@@ -404,8 +404,7 @@ def test_deletion_can_be_undone_and_a_closed_page_deletes_nothing(
     expect(bar).to_contain_text("3 runs")
     # A page that is closed before the time has deleted nothing.
     with Visitor.comes(browser, filled) as other:
-        other.enters("run")
-        other.opens(f"runs?of={made['id']}")
+        other.enters("run", f"runs?of={made['id']}")
         other.page.get_by_label("Select all that match").click()
         other.page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
         other.page.get_by_role("dialog").get_by_role("button", name="Delete 3 runs").click()

@@ -13,9 +13,7 @@ _COUNT_FOCUS = "window.focused = []; addEventListener('focusin', (event) => wind
 
 
 def test_the_focus_goes_to_the_heading_and_back_to_the_link(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("admin")
-    visitor.opens("runs")
+    page = visitor.enters("admin", "runs")
     run = page.get_by_role("table", name="Runs").get_by_role("link", name="quick").first
     expect(run).to_be_visible()
     # A browser begins at the top of a page that it opens.

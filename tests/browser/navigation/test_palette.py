@@ -23,9 +23,7 @@ def chosen(page: Page) -> Locator:
 
 
 def test_keys_alone_lead_everywhere(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("run")
-    visitor.opens("runs")
+    page = visitor.enters("run", "runs")
     button = page.get_by_role("button", name=BUTTON)
     button.focus()
     page.keyboard.press("Enter")
@@ -78,9 +76,7 @@ def test_keys_alone_lead_everywhere(visitor: Visitor, kept: Service) -> None:
 
 
 def test_a_text_that_changes_is_not_searched(visitor: Visitor, kept: Service) -> None:
-    page = visitor.page
-    visitor.enters("read")
-    visitor.opens()
+    page = visitor.enters("read", "")
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if f"{ROOT}/runs?text=" in request.url else None)
@@ -100,9 +96,7 @@ def test_a_text_that_changes_is_not_searched(visitor: Visitor, kept: Service) ->
 
 
 def test_a_phone_has_an_icon_and_a_shared_link_has_no_palette(browser: Browser, phone: Visitor, kept: Service) -> None:
-    phone.enters("read")
-    phone.opens(f"runs/{kept.run}")
-    page = phone.page
+    page = phone.enters("read", f"runs/{kept.run}")
     page.get_by_role("button", name=BUTTON).tap()
     field = palette(page).get_by_role("combobox")
     expect(field).to_be_focused()
