@@ -5,6 +5,8 @@ import styles from "./Finder.module.css";
 export interface FinderGroup<T> {
   /** Empty for options without a heading. */
   name: string;
+  /** More about it, beside the name. */
+  about?: string;
   options: readonly T[];
 }
 
@@ -20,16 +22,23 @@ interface Props<T> {
   sought: string;
   onSought: (text: string) => void;
   onTake: (option: T) => void;
+  /** Enter without an option. */
+  onMiss?: () => void;
   onClose: () => void;
+  /** Whether Home and End move through the options, and not through the text. */
+  ends?: boolean;
+  /** How many options a page has. */
+  page?: number;
+  /** Classes in place of its own; that of the list may set its --height. */
+  looks?: Partial<Record<"list" | "group" | "option", string | undefined>>;
   /** Shown below the options. */
   children?: ReactNode;
 }
 
 const MOST_LETTERS = 200;
-const A_PAGE = 8;
 
 export function Finder<T>({ label, placeholder, list, groups, keyOf, show, sought, onSought, ...more }: Props<T>) {
-  const { onTake, onClose, children } = more;
+  const { onTake, onMiss, onClose, ends = true, page = 8, looks = {}, children } = more;
   const id = useId();
   // By its key, because options may arrive before it.
   const [key, setKey] = useState<string | null>(null);
@@ -45,10 +54,9 @@ export function Finder<T>({ label, placeholder, list, groups, keyOf, show, sough
     const places: Record<string, number> = {
       ArrowDown: place + 1,
       ArrowUp: place - 1,
-      PageDown: place + A_PAGE,
-      PageUp: place - A_PAGE,
-      Home: 0,
-      End: options.length - 1,
+      PageDown: place + page,
+      PageUp: place - page,
+      ...(ends && { Home: 0, End: options.length - 1 }),
     };
     const at = event.shiftKey ? undefined : places[event.key];
     if (at !== undefined) {
@@ -61,6 +69,7 @@ export function Finder<T>({ label, placeholder, list, groups, keyOf, show, sough
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (chosen !== undefined) onTake(chosen);
+      else onMiss?.();
     }
   };
   const optionId = (option: T): string => `${id}-${keyOf(option).replace(/\W+/g, "-")}`;
@@ -90,16 +99,17 @@ export function Finder<T>({ label, placeholder, list, groups, keyOf, show, sough
       <p role="status" className="unseen">
         {options.length === 1 ? "1 result" : `${options.length} results`}
       </p>
-      <div className={styles.below}>
+      <div className={`${styles.below} ${looks.list ?? ""}`}>
         <div id={id} role="listbox" aria-label={list} className={styles.list}>
           {groups.map((group) => (
-            <Group key={group.name} name={group.name}>
+            <Group key={group.name} {...group} look={looks.group}>
               {group.options.map((option) => (
                 <Option
                   key={keyOf(option)}
                   id={optionId(option)}
                   isChosen={option === chosen}
                   onTake={() => onTake(option)}
+                  look={looks.option}
                 >
                   {show(option)}
                 </Option>
@@ -113,14 +123,20 @@ export function Finder<T>({ label, placeholder, list, groups, keyOf, show, sough
   );
 }
 
-function Group({ name, children }: { name: string; children: ReactNode }) {
-  const id = useId();
+interface GroupProps {
+  name: string;
+  about?: string;
+  look?: string | undefined;
+  children: ReactNode;
+}
+
+export function Group({ name, about = "", look, children }: GroupProps) {
   if (name === "") return children;
   return (
-    <div role="group" aria-labelledby={id}>
-      <p id={id} role="presentation" className={styles.group}>
-        {name}
-      </p>
+    <div role="group" aria-label={name}>
+      <div className={look ?? styles.group} aria-hidden="true">
+        {about === "" ? name : <strong>{name}</strong>} {about}
+      </div>
       {children}
     </div>
   );

@@ -1,6 +1,6 @@
 /** A list of fields behind a search, in groups: a combobox that arrow keys, Enter and Escape operate. */
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { Option } from "../../../parts/Finder";
+import { Group, Option } from "../../../parts/Finder";
 import styles from "./FieldPicker.module.css";
 import { matching, type SweepField } from "./sweepFields";
 
@@ -80,10 +80,7 @@ export function FieldPicker({ label, prompt, fields, disabled, onPick }: Props) 
       <div ref={list} id={`${id}-list`} role="listbox" aria-label={label} className={styles.list} hidden={!open}>
         {open &&
           groups.map((group) => (
-            <div key={group} role="group" aria-label={group}>
-              <div className={styles.group} aria-hidden="true">
-                {group}
-              </div>
+            <Group key={group} name={group} look={styles.group}>
               {found
                 .filter((one) => one.group === group)
                 .map((one) => (
@@ -98,7 +95,7 @@ export function FieldPicker({ label, prompt, fields, disabled, onPick }: Props) 
                     {one.about !== "" && <small>{one.about}</small>}
                   </Option>
                 ))}
-            </div>
+            </Group>
           ))}
         {open && found.length === 0 && <p className="none">No field has all of these words.</p>}
       </div>
