@@ -12,8 +12,6 @@ export interface FlowNumbers {
   cc: string | null;
   variant?: string | null;
   goodput_bps: number | null;
-  throughput_bps: number | null;
-  share?: number | null;
   rtt_ms: Spread | null;
   cwnd_packets: { mean: number; max: number } | null;
   retransmits: number | null;
@@ -64,13 +62,10 @@ export interface Check {
 }
 
 export interface RunDocument {
-  clock?: string;
   wall_s?: number;
-  cached?: boolean;
   kernel_parts?: { about: string };
   /** Guests that ran it, if several did. */
   parts?: number;
-  trace_sha256?: string;
   flows?: FlowNumbers[];
   totals?: TotalNumbers[];
   path?: {
@@ -83,7 +78,6 @@ export interface RunDocument {
   fidelity?: { ok: boolean; checks: Check[] };
   expect?: { ok: boolean; text: string }[];
   error?: Record<string, string>;
-  partial?: { reached_s: number; of_s: number };
   rerun?: { run: string; identical: boolean; differences: string[] };
 }
 

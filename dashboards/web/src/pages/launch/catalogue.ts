@@ -20,12 +20,11 @@ export interface Names {
   topologies: readonly { topology: string; about: string; parameters: readonly Parameter[] }[];
   modules: readonly { cc: string; also: string; about: string; parameters: readonly Parameter[] }[];
   measures: readonly { measure: string; of: "flow" | "path" | "run" | "either"; in: string; formula: string }[];
-  presets: readonly { preset: string; cc: string; label: string; about: string }[];
   /** Sources of congestion controls that were sent here, which admins see. */
   sources: readonly { reference: string; controls: readonly string[] }[];
 }
 
-const NOTHING: Names = { topologies: [], modules: [], measures: [], presets: [], sources: [] };
+const NOTHING: Names = { topologies: [], modules: [], measures: [], sources: [] };
 
 export function useNames(): Names {
   const { data } = useCatalogue();

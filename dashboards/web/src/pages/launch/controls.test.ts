@@ -6,7 +6,6 @@ const NAMES: Names = {
   topologies: [],
   modules: [{ cc: "cubic", also: "", about: "", parameters: [] }],
   measures: [],
-  presets: [],
   sources: [{ reference: "sha256:1f", controls: ["bbr", "reno"] }],
 };
 

@@ -10,7 +10,6 @@ export interface Traffic {
 
 export interface Schema {
   type?: string | readonly string[];
-  title?: string;
   description?: string;
   default?: unknown;
   examples?: readonly string[];

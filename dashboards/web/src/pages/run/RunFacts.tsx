@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<FlowNumbers>[] = [
 
 /** Several flows as a row below them, whose round trips and windows are their own. */
 function asFlow(total: TotalNumbers): FlowNumbers {
-  const own = { throughput_bps: null, rtt_ms: null, cwnd_packets: null, loss_ratio: null };
+  const own = { rtt_ms: null, cwnd_packets: null, loss_ratio: null };
   return { ...total, ...own, cc: `${total.flows} ${total.requests ? "connections" : "streams"}` };
 }
 

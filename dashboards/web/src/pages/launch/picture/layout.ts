@@ -22,7 +22,7 @@ export interface Spot {
 export interface Laid {
   spots: readonly Spot[];
   /** Links between spots; of several equal links only the first. */
-  links: readonly { link: Link; from: Spot; to: Spot; lines: readonly string[] }[];
+  links: readonly { link: Link; from: Spot; to: Spot }[];
   /** Flows with the same path from the same entry are one line. */
   ways: readonly { entry: number; count: number; spots: readonly Spot[] }[];
   width: number;
@@ -73,9 +73,9 @@ export function layOut(drawing: Drawing, textOf: (link: Link) => readonly string
   );
   return {
     spots: [...spots.values()],
-    links: links.flatMap(({ link, ends, lines }) => {
+    links: links.flatMap(({ link, ends }) => {
       const [from, to] = [spots.get(ends[0] ?? ""), spots.get(ends[1] ?? "")];
-      return from && to ? [{ link, from, to, lines }] : [];
+      return from && to ? [{ link, from, to }] : [];
     }),
     ways: waysOf(drawing, nameOf, spots),
     width: 2 * edge + Math.max(0, ...columns.values()),
