@@ -40,3 +40,13 @@ export async function answered<D>(asking: Promise<Answer<D>>): Promise<D> {
   if (!answer.response.ok) throw Problem.of(answer.response, answer.error);
   return answer.data as D;
 }
+
+/** A file as the body of a request. */
+export function bodyOf(file: File) {
+  return {
+    // The type of a binary body is a string there.
+    body: file as unknown as string,
+    bodySerializer: (body: string) => body,
+    headers: { "Content-Type": "application/octet-stream" },
+  };
+}

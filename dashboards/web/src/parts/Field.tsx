@@ -61,3 +61,18 @@ export function SelectField<T extends string | number>({
     </Field>
   );
 }
+
+interface FileProps extends About, Omit<ComponentProps<"input">, "onChange"> {
+  onFiles: (files: readonly File[]) => void;
+}
+
+/** Another key empties it. */
+export function FileField({ label, help, onFiles, ...input }: FileProps) {
+  return (
+    <Field label={label} help={help}>
+      {(wiring) => (
+        <input {...input} {...wiring} type="file" onChange={({ target }) => onFiles([...(target.files ?? [])])} />
+      )}
+    </Field>
+  );
+}

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../api/client";
 import { ErrorNote } from "../parts/ErrorNote";
-import { Field, SelectField, TextField } from "../parts/Field";
+import { FileField, SelectField, TextField } from "../parts/Field";
 import { FORMATS, type Reading, recordings, send } from "./queries";
 import styles from "./Recordings.module.css";
 
@@ -36,8 +36,7 @@ export function Upload({ onSent }: Props) {
     const { [field]: _, ...others } = reading;
     setReading(value.trim() === "" ? others : { ...others, [field]: value.trim() });
   };
-  const choose = (files: FileList | null): void => {
-    const file = files?.[0];
+  const choose = ([file]: readonly File[]): void => {
     if (file) sending.mutate(file);
   };
   return (
@@ -54,24 +53,17 @@ export function Upload({ onSent }: Props) {
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        choose(event.dataTransfer.files);
+        choose([...event.dataTransfer.files]);
       }}
     >
       <div className={styles.inputs}>
-        <Field
+        <FileField
           label="File of a recording"
           help="drop a file here, or choose one: mahimahi, CSV, or 0 and 1 for each packet"
-        >
-          {(wiring) => (
-            <input
-              {...wiring}
-              key={count}
-              type="file"
-              disabled={sending.isPending}
-              onChange={(event) => choose(event.target.files)}
-            />
-          )}
-        </Field>
+          key={count}
+          disabled={sending.isPending}
+          onFiles={choose}
+        />
         <SelectField
           label="Format"
           value={reading.format ?? ""}

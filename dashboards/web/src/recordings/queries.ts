@@ -1,6 +1,6 @@
 /** Recordings of links: requests, and what an experiment says of one. */
 import { queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { answered, api, type Schemas } from "../api/client";
+import { answered, api, bodyOf, type Schemas } from "../api/client";
 
 export type Recording = Schemas["RecordingRow"];
 export type Shown = Schemas["RecordingShown"];
@@ -58,10 +58,7 @@ export function send(file: File, reading: Reading): Promise<Schemas["KeptRecordi
   return answered(
     api.POST("/api/v1/recordings", {
       params: { query: { name: fileName(file.name), ...reading } },
-      // The type of a binary body is a string there.
-      body: file as unknown as string,
-      bodySerializer: (body) => body,
-      headers: { "Content-Type": "application/octet-stream" },
+      ...bodyOf(file),
     }),
   );
 }

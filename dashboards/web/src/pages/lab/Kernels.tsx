@@ -1,13 +1,13 @@
 /** Kernels of guests: what each consists of, and the state of its build. Admins add some from patches or an archive, and delete them. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { answered, api, type Schemas } from "../../api/client";
+import { answered, api, bodyOf, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field, SelectField, TextField } from "../../parts/Field";
+import { Field, FileField, SelectField, TextField } from "../../parts/Field";
 import { Form } from "../../parts/Form";
 import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
@@ -136,10 +136,7 @@ async function sendArchive(file: File): Promise<Schemas["SentArchive"]> {
   const sent = await answered(
     api.POST("/api/v1/kernel-archives", {
       params: { query: { name } },
-      // The type of a binary body is a string there.
-      body: file as unknown as string,
-      bodySerializer: (body) => body,
-      headers: { "Content-Type": "application/octet-stream" },
+      ...bodyOf(file),
     }),
   );
   return { name, sha256: sent.sha256 };
@@ -179,8 +176,6 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
     onSettled: () => client.invalidateQueries({ queryKey: ["kernels"] }),
   });
 
-  const chosen = (files: FileList | null): readonly File[] =>
-    [...(files ?? [])].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   return (
     <Form className={styles.form} onSubmit={() => create.mutate()}>
       <p className={styles.lead}>
@@ -196,28 +191,22 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
           onChange={setBase}
         />
         {base === "" && (
-          <Field label="Archive" help="a tar archive of Linux: xz, gzip, bzip2, zstd or plain">
-            {(wiring) => (
-              <input
-                {...wiring}
-                key={sent}
-                type="file"
-                onChange={(event) => setArchive(event.target.files?.[0] ?? null)}
-              />
-            )}
-          </Field>
+          <FileField
+            label="Archive"
+            help="a tar archive of Linux: xz, gzip, bzip2, zstd or plain"
+            key={`archive ${sent}`}
+            onFiles={([file]) => setArchive(file ?? null)}
+          />
         )}
-        <Field label="Patches" help={patches.map((file) => file.name).join(", ") || "none"}>
-          {(wiring) => (
-            <input
-              {...wiring}
-              key={sent}
-              type="file"
-              multiple
-              onChange={(event) => setPatches(chosen(event.target.files))}
-            />
-          )}
-        </Field>
+        <FileField
+          label="Patches"
+          help={patches.map((file) => file.name).join(", ") || "none"}
+          key={`patches ${sent}`}
+          multiple
+          onFiles={(files) =>
+            setPatches(files.toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })))
+          }
+        />
       </div>
       <Field label="Configuration" help="a line each, as in CONFIG_NET_SCH_ETF=m">
         {(wiring) => (

@@ -2,14 +2,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { idOf } from "../../api/address";
-import { answered, api, type Schemas } from "../../api/client";
+import { answered, api, bodyOf, type Schemas } from "../../api/client";
 import { isThere, moduleSources } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
-import { Field } from "../../parts/Field";
+import { FileField } from "../../parts/Field";
 import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
 import { type Column, Table } from "../../parts/Table";
@@ -101,8 +101,8 @@ function Upload({ onSent }: { onSent: (source: string) => void }) {
       return client.invalidateQueries({ queryKey: KEY });
     },
   });
-  const choose = (files: FileList | null): void => {
-    if (files && files.length > 0) send.mutate([...files]);
+  const choose = (files: readonly File[]): void => {
+    if (files.length > 0) send.mutate(files);
   };
   return (
     <>
@@ -111,28 +111,20 @@ function Upload({ onSent }: { onSent: (source: string) => void }) {
         by itself, confined.
       </p>
       <div className={styles.inline}>
-        <Field label="Folder" help="all files that its build reads">
-          {(wiring) => (
-            <input
-              {...wiring}
-              key={`folder ${count}`}
-              type="file"
-              ref={(input) => input?.setAttribute("webkitdirectory", "")}
-              onChange={(event) => choose(event.target.files)}
-            />
-          )}
-        </Field>
-        <Field label="Archive or files" help="tar, tar.gz, tar.xz, tar.bz2 or zip; or single sources">
-          {(wiring) => (
-            <input
-              {...wiring}
-              key={`files ${count}`}
-              type="file"
-              multiple
-              onChange={(event) => choose(event.target.files)}
-            />
-          )}
-        </Field>
+        <FileField
+          label="Folder"
+          help="all files that its build reads"
+          key={`folder ${count}`}
+          ref={(input) => input?.setAttribute("webkitdirectory", "")}
+          onFiles={choose}
+        />
+        <FileField
+          label="Archive or files"
+          help="tar, tar.gz, tar.xz, tar.bz2 or zip; or single sources"
+          key={`files ${count}`}
+          multiple
+          onFiles={choose}
+        />
         {send.isPending && <span role="status">The source is being sent.</span>}
       </div>
       {send.isError && <ErrorNote error={send.error} />}
@@ -147,10 +139,7 @@ async function upload(files: readonly File[]): Promise<Source> {
     return answered(
       api.POST("/api/v1/module-archives", {
         params: { query: { name: first.name.replace(/[^A-Za-z0-9._+-]/g, "_") } },
-        // The type of a binary body is a string there.
-        body: first as unknown as string,
-        bodySerializer: (body) => body,
-        headers: { "Content-Type": "application/octet-stream" },
+        ...bodyOf(first),
       }),
     );
   }

@@ -6,6 +6,7 @@ import { onReturn } from "../../api/connection";
 import { useMay, useOwns } from "../../api/session";
 import { CopyAs } from "../../copying/CopyAs";
 import { documentOf, isKept, isOver, type Outline, originalOf, pointText, type Run } from "../../data/runDocument";
+import { useLatest } from "../../hooks";
 import { linkTo } from "../../navigation/route";
 import { Badge, StatusBadge } from "../../parts/Badge";
 import { Button, LinkButton } from "../../parts/Button";
@@ -37,16 +38,14 @@ export function RunHead({ run, outline, damaged }: Props) {
   const experiment = run.experiments[0];
   const failure = rerun.error ?? pin.error ?? cancel.error;
   const again = documentOf(run).rerun;
-  const { reset: resetRerun } = rerun;
-  const { reset: resetPin } = pin;
-  const { reset: resetCancel } = cancel;
+  const actions = useLatest([rerun, pin, cancel]);
   // Clear errors of requests that failed because the service was away.
   useEffect(
     () =>
       onReturn(() => {
-        for (const reset of [resetRerun, resetPin, resetCancel]) reset();
+        for (const { reset } of actions.current) reset();
       }),
-    [resetRerun, resetPin, resetCancel],
+    [actions],
   );
   return (
     <header className={styles.head}>

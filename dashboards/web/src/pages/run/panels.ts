@@ -113,47 +113,23 @@ export function referencesOf({ reference }: PanelOf, outline: Outline): Line[] {
   const first = link.recorded ? link.rate_bps : (rates[0]?.bps ?? link.rate_bps);
   // A link of a script may have no known rate.
   if (first === 0 && reference !== "base") return [];
+  const always = (value: number) => () => value;
+  const own = (bps: number): number => bps;
   if (reference === "capacity" && link.recorded) {
-    const capacity = line(
-      (bps) => `recorded capacity, mean ${QUANTITIES.goodput.say(bps)}`,
-      (bps) => bps,
-    );
+    const capacity = line((bps) => `recorded capacity, mean ${QUANTITIES.goodput.say(bps)}`, own);
     return [{ ...capacity, colour: colourOf("--line-strong"), dash: [], area: true, sign: "recorded" }];
   }
-  if (reference === "capacity")
-    return [
-      line(
-        (bps) => `capacity ${QUANTITIES.goodput.say(bps)}`,
-        (bps) => bps,
-      ),
-    ];
-  if (reference === "base")
-    return [
-      line(
-        (ms) => `without queue ${QUANTITIES.rtt.say(ms)}`,
-        () => rtt_ms,
-      ),
-    ];
+  if (reference === "capacity") return [line((bps) => `capacity ${QUANTITIES.goodput.say(bps)}`, own)];
+  if (reference === "base") return [line((ms) => `without queue ${QUANTITIES.rtt.say(ms)}`, always(rtt_ms))];
   if (reference === "buffer") {
-    return link.limit_packets > 0
-      ? [
-          line(
-            (held) => `buffer ${count(held)}`,
-            () => link.limit_packets,
-          ),
-        ]
-      : [];
+    const { limit_packets: limit } = link;
+    return limit > 0 ? [line((held) => `buffer ${count(held)}`, always(limit))] : [];
   }
   if (bdp === null || bdp === undefined) return [];
   const full = (bps: number): number => (bdp * bps) / first;
+  const withBuffer = (bps: number): number => full(bps) + (buffer ?? 0);
   const found = [line((held) => `BDP ${count(Math.round(held))}`, full)];
-  if (buffer)
-    found.push(
-      line(
-        (held) => `BDP + buffer ${count(Math.round(held))}`,
-        (bps) => full(bps) + buffer,
-      ),
-    );
+  if (buffer) found.push(line((held) => `BDP + buffer ${count(Math.round(held))}`, withBuffer));
   return found;
 }
 
