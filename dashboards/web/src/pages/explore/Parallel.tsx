@@ -342,22 +342,12 @@ function AxisList({
       {axes.map((axis, at) => {
         const places = placesOf(points.flatMap((point) => axis.at(point) ?? []));
         const shares = places.map(axis.scale.share);
-        const range = ranges.get(axis.key) ?? null;
+        const [least, greatest] = ranges.get(axis.key) ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+        const first = shares.findIndex((share) => share >= least - 1e-4);
+        const final = shares.findLastIndex((share) => share <= greatest + 1e-4);
+        const low = Math.max(0, first);
+        const high = Math.max(low, final);
         const last = places.length - 1;
-        const low =
-          range === null
-            ? 0
-            : Math.max(
-                0,
-                shares.findIndex((share) => share >= range[0] - 1e-4),
-              );
-        const high =
-          range === null
-            ? last
-            : Math.max(
-                low,
-                shares.findLastIndex((share) => share <= range[1] + 1e-4),
-              );
         const set = (from: number, to: number): void =>
           onRange(axis.key, from <= 0 && to >= last ? null : [shares[from] ?? 0, shares[to] ?? 1]);
         const slider = (end: "least" | "greatest", value: number, change: (value: number) => void) => (
