@@ -36,7 +36,7 @@ from longhaul.orchestrator.system.errors import LonghaulError, NotFound
 PAGE_SERIES = ("cwnd", "ssthresh", "goodput", "rtt", "inflight", "retransmits", "queue", "drops")
 # Some 200,000 ACKs.
 _LONG_BYTES = 2_000_000
-# The points of all lines of a chart, and the least and most of one line (dashboards/web/src/charts/kept.ts).
+# The points of all lines of a chart, and the least and most of one line (dashboards/web/src/charts/request.ts).
 _ALL_POINTS, _POINTS = 24_000, (400, 2000)
 
 

@@ -48,7 +48,7 @@ export function LoginForm() {
     }
   }
   return (
-    <form className={styles.form} onSubmit={(event) => void submit(event)}>
+    <form className="pile" onSubmit={(event) => void submit(event)}>
       <TextField
         label="Token"
         type="password"

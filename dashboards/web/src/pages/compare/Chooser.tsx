@@ -35,7 +35,7 @@ export function Chooser({ runs, drawn, experiment, compared, onView }: Props) {
   const loading = drawn.ids.filter((id) => !known.has(id));
   const without = (id: string): void => onView({ runs: runs.filter((one) => one !== id) });
   return (
-    <section className={styles.chooser} aria-label="Compared runs">
+    <section className="pile" aria-label="Compared runs">
       <ul className={styles.chips}>
         {compared.runs.map(({ id, name }, place) => (
           <li key={id} className={styles.chip}>

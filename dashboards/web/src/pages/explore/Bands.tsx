@@ -103,7 +103,7 @@ export function Bands({ id, points, flows, file, version }: Props) {
           ]}
           foot={
             single.length > 0 && (
-              <p className={styles.notes}>A point with one run has no band: set `repeats` in the experiment.</p>
+              <p className="foot">A point with one run has no band: set `repeats` in the experiment.</p>
             )
           }
         >

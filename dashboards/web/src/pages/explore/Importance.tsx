@@ -7,7 +7,6 @@ import { ErrorNote } from "../../parts/ErrorNote";
 import { type Column, Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { count, percent, spellNumber } from "../../units";
-import styles from "./Explore.module.css";
 import { nameOf, sayMeasure } from "./sweep";
 
 type Found = Schemas["Importance"];
@@ -61,7 +60,7 @@ export function Importance({ id, word, file, version }: { id: string; word: stri
         leastWidth={340}
         rows={() => [["field", "share of the variance"], ...rows.map(({ name, share }) => [name, share])]}
         foot={
-          <div className={styles.notes}>
+          <div className="foot">
             <p>
               {count(found.data.runs)} runs at {count(found.data.points)} points, mean{" "}
               {sayMeasure(word, found.data.mean)}, standard deviation over all runs{" "}

@@ -156,7 +156,7 @@ export function Multiples({ id, points, fields, flows, file, version }: Props) {
           </tbody>
         </table>
       </div>
-      <p className={styles.notes}>
+      <p className="foot">
         {quantity.name}: mean over the repeats and its 95 % band, over time, all with the same axes. A press opens the
         point.
       </p>

@@ -30,7 +30,7 @@ export function Clocks({ durationS, reachedS, startedAt, word }: Props) {
   const leftS = pace.current.leftS(nowS, durationS, wallS ?? 0);
   const speed = wallS !== null && wallS > 0.5 && reached > 0 ? reached / wallS : null;
   return (
-    <div className={styles.clocks}>
+    <div className="pile">
       <ProgressBar value={reached} max={durationS} label="Progress of the run" wide />
       <dl className={styles.numbers}>
         <Fact name="run time">{`${reached.toFixed(1)} s of ${digits(durationS)} s`}</Fact>

@@ -4,7 +4,6 @@ import { type Drawn, SIGNS, type SignKind, sampleOf, signsIn } from "../../chart
 import type { Source } from "../../charts/source";
 import type { Span } from "../../charts/span";
 import { endAll } from "../../store";
-import styles from "./RunCharts.module.css";
 
 interface Props {
   charts: readonly Drawn[];
@@ -32,7 +31,7 @@ export function Key({ charts, span, source }: Props) {
     return endAll(() => window.clearTimeout(timer), span.onSettled(look), source.onMore(later));
   }, [charts, span, source]);
   return (
-    <ul className={styles.key} aria-label="Signs in the charts">
+    <ul className="signs" aria-label="Signs in the charts">
       {inSight.map((sign) => (
         <li key={sign}>
           <Sample sign={sign} />

@@ -40,7 +40,7 @@ export function Arrange({ view, fields, change }: Props) {
       </div>
       <div className={styles.menu}>
         {runs && (
-          <label className={styles.group} title="One row for each experiment, with the means of its runs">
+          <label className="inline" title="One row for each experiment, with the means of its runs">
             <input
               type="checkbox"
               checked={view.group}

@@ -22,7 +22,7 @@ export function PlaceSection() {
       <h2 id="form-place">Backend</h2>
       {places.error && <ErrorNote error={places.error} />}
       {places.data === undefined && !places.error && <Waiting height="13rem" />}
-      <div className={styles.places} role="radiogroup" aria-labelledby="form-place">
+      <div className="pile" role="radiogroup" aria-labelledby="form-place">
         {places.data?.map((place) => (
           <label key={keyOf(place)} className={styles.place}>
             <input

@@ -13,7 +13,6 @@ import { Select } from "../../../parts/Select";
 import { Waiting } from "../../../parts/Waiting";
 import { count, size } from "../../../units";
 import { useCapture } from "../runQueries";
-import styles from "./Explore.module.css";
 import { partOf, useSequence } from "./queries";
 
 type Diagram = Schemas["SequenceDiagram"];
@@ -64,7 +63,7 @@ export function SequencePlot({ run, flow, span, captures }: Props) {
         )
       }
       foot={
-        <div className={styles.foot}>
+        <div className="foot">
           <p>{about(data)}</p>
           {!data.captured && captures && mayRun && !capture.isSuccess && (
             <p>

@@ -12,7 +12,6 @@ import { TimeDrawing, useShown } from "../../../drawings/TimeDrawing";
 import { ErrorNote } from "../../../parts/ErrorNote";
 import { Waiting } from "../../../parts/Waiting";
 import { percent } from "../../../units";
-import styles from "./Explore.module.css";
 import { partOf, useStates } from "./queries";
 
 type States = Schemas["FlowStates"];
@@ -106,7 +105,7 @@ export function StatePlot({ run, flow, source, span }: Props) {
 function Foot({ data }: { data: States }) {
   const thinned = data.tcp.thinned || data.own?.thinned;
   return (
-    <div className={styles.foot}>
+    <div className="foot">
       <p>
         {data.about}.
         {thinned && " Many states are short: each part of the chart shows its longest one; zoom in for all."}
