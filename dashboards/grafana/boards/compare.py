@@ -166,12 +166,7 @@ def _table() -> object:
         "Runs",
         "The times of the runs. The link in `run` opens the run's dashboard, the link in `begins` makes it run A.",
         [
-            ("experiment", "experiment", ""),
-            ("run", "run", ""),
-            ("point", "point", ""),
-            ("seed", "seed", ""),
-            ("backend", "backend", ""),
-            ("kernel", "kernel", ""),
+            *((name, name, "") for name in ("experiment", "run", "point", "seed", "backend", "kernel")),
             ("Value #B", "begins", "dateTimeAsIso"),
             ("Value #C", "ends", "dateTimeAsIso"),
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.grafana.boards.page import Page
-from dashboards.grafana.boards.parts import choice, lifetimes, lines, linked, now, query, rows, single
+from dashboards.grafana.boards.parts import choice, experiments, lifetimes, lines, linked, now, query, rows, single
 from longhaul.orchestrator.live.grafana_links import COMPARE_BOARD, EXPERIMENT_BOARD, RUN_BOARD
 
 _RUNS = 'experiment="$experiment",backend=~"$backend"'
@@ -20,12 +20,7 @@ def experiment_page() -> Page:
         live="30s",
     )
     page.variables(
-        choice(
-            "experiment",
-            "Experiment",
-            "label_values(longhaul_run_info, experiment)",
-            "Experiments with runs in the time shown.",
-        ),
+        experiments(),
         choice(
             "backend",
             "Backend",
@@ -125,11 +120,7 @@ def _runs() -> object:
         "Table of runs",
         "Jain's index is over the mean goodputs of the flows. The link in `run` opens the run's dashboard at its time, the link in `begins` compares other runs with it.",
         [
-            ("run", "run", ""),
-            ("point", "point", ""),
-            ("seed", "seed", ""),
-            ("backend", "backend", ""),
-            ("kernel", "kernel", ""),
+            *((name, name, "") for name in ("run", "point", "seed", "backend", "kernel")),
             ("Value #B", "begins", "dateTimeAsIso"),
             ("Value #C", "ends", "dateTimeAsIso"),
             ("Value #D", "total goodput", "bps"),
@@ -158,9 +149,7 @@ def _flows() -> object:
         "Table of flows",
         "Over each whole run: means of samples, the 95th percentile of the RTT, and the last value of the counter. Goodput has a sample every 10 ms. Window and RTT have the minimum and maximum of each 10 ms with an ACK, so their means give more weight to times with many ACKs and to jumps.",
         [
-            ("run", "run", ""),
-            ("flow", "flow", ""),
-            ("cc", "cc", ""),
+            *((name, name, "") for name in ("run", "flow", "cc")),
             ("Value #A", "goodput", "bps"),
             ("Value #B", "RTT", "s"),
             ("Value #C", "RTT p95", "s"),

@@ -211,6 +211,12 @@ def choice(name: str, label: str, values: str, about: str, *, many: bool = False
     return variable.multi(True).include_all(True).all_value(".+").current(everything)
 
 
+def experiments() -> Any:
+    """The variable `experiment`."""
+    about = "Experiments with runs in the time shown."
+    return choice("experiment", "Experiment", "label_values(longhaul_run_info, experiment)", about)
+
+
 def hidden(name: str, values: str, about: str, pattern: str = "") -> Any:
     """A variable that users do not choose."""
     return choice(name, name, values, about, pattern=pattern).hide(dashboard.VariableHide.HIDE_VARIABLE)

@@ -10,6 +10,7 @@ from dashboards.grafana.boards.parts import (
     bars,
     choice,
     dashed,
+    experiments,
     hidden,
     lines,
     logarithmic,
@@ -36,12 +37,7 @@ def run_page() -> Page:
         live="5s",
     )
     page.variables(
-        choice(
-            "experiment",
-            "Experiment",
-            "label_values(longhaul_run_info, experiment)",
-            "Experiments with runs in the time shown.",
-        ),
+        experiments(),
         choice(
             "run", "Run", 'label_values(longhaul_run_info{experiment=~"$experiment"}, run)', "Runs in the time shown."
         ),

@@ -1,13 +1,7 @@
-import { beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { packed, read, unpacked } from "./draft";
 
-let packed: typeof import("./draft").packed;
-let unpacked: typeof import("./draft").unpacked;
-
-beforeAll(async () => {
-  vi.stubGlobal("window", { localStorage: { getItem: () => null, setItem: () => undefined } });
-  vi.stubGlobal("document", { baseURI: "http://lab.example/prefix/" });
-  ({ packed, unpacked } = await import("./draft"));
-});
+vi.hoisted(() => vi.stubGlobal("document", { baseURI: "http://lab.example/prefix/" }));
 
 test("a draft survives its link unchanged", async () => {
   const one = {
@@ -25,8 +19,7 @@ test("a draft survives its link unchanged", async () => {
   expect(await unpacked(word)).toEqual(one);
 });
 
-test("an experiment as it was submitted has its words, and an earlier draft none", async () => {
-  const { read } = await import("./draft");
+test("an experiment as it was submitted has its words, and an earlier draft none", () => {
   const asked = { text: "", title: "One", tags: ["a", "b c"], comment: "" };
   expect(read(asked)?.words).toEqual({ title: "One", tags: "a, b c", comment: "" });
   expect(read({ text: "" })?.words).toEqual({ title: "", tags: "", comment: "" });

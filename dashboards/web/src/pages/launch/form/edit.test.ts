@@ -1,13 +1,7 @@
-import { beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { flowEntries, freeName } from "./edit";
 
-let freeName: typeof import("./edit").freeName;
-let flowEntries: typeof import("./edit").flowEntries;
-
-beforeAll(async () => {
-  vi.stubGlobal("window", { localStorage: { getItem: () => null, setItem: () => undefined } });
-  vi.stubGlobal("document", { baseURI: "http://lab.example/" });
-  ({ freeName, flowEntries } = await import("./edit"));
-});
+vi.hoisted(() => vi.stubGlobal("document", { baseURI: "http://lab.example/" }));
 
 test("an unused name is a wanted one, or the noun with a number", () => {
   expect(freeName("phase", ["early"], ["early", "late"])).toBe("late");

@@ -1,18 +1,10 @@
-import { beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { draft } from "../draft";
+import { parseText } from "../yamlText";
+import { flowEntries } from "./edit";
+import { changeControl, nameAfter } from "./flowNames";
 
-let names: typeof import("./flowNames");
-let draft: typeof import("../draft").draft;
-let flowEntries: typeof import("./edit").flowEntries;
-let parseText: typeof import("../yamlText").parseText;
-
-beforeAll(async () => {
-  vi.stubGlobal("window", { localStorage: { getItem: () => null, setItem: () => undefined } });
-  vi.stubGlobal("document", { baseURI: "http://lab.example/" });
-  names = await import("./flowNames");
-  ({ draft } = await import("../draft"));
-  ({ flowEntries } = await import("./edit"));
-  ({ parseText } = await import("../yamlText"));
-});
+vi.hoisted(() => vi.stubGlobal("document", { baseURI: "http://lab.example/" }));
 
 /** The text after the first flow's congestion control was changed to BBR. */
 function changed(text: string): string {
@@ -20,7 +12,7 @@ function changed(text: string): string {
   const entries = flowEntries(parseText(text).data, null);
   const [first] = entries;
   if (first)
-    names.changeControl(
+    changeControl(
       first,
       "bbr",
       entries.map((one) => one.name),
@@ -30,10 +22,10 @@ function changed(text: string): string {
 }
 
 test("a flow is named after its congestion control", () => {
-  expect(names.nameAfter("cubic", [])).toBe("cubic");
-  expect(names.nameAfter("cubic", ["cubic", "cubic-2"])).toBe("cubic-3");
-  expect(names.nameAfter("htcp_be", ["cubic"])).toBe("htcp-be");
-  expect(names.nameAfter("_", [])).toBe("flow");
+  expect(nameAfter("cubic", [])).toBe("cubic");
+  expect(nameAfter("cubic", ["cubic", "cubic-2"])).toBe("cubic-3");
+  expect(nameAfter("htcp_be", ["cubic"])).toBe("htcp-be");
+  expect(nameAfter("_", [])).toBe("flow");
 });
 
 test("another congestion control takes the name along", () => {
