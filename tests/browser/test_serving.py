@@ -63,10 +63,7 @@ def test_page_reports_an_absent_service_and_continues_when_it_is_back(visitor: V
 
 
 def test_below_a_prefix_that_a_proxy_strips(browser: Browser, service: Service) -> None:
-    with (
-        below_prefix(service.url, "/some/lab", strips=True) as at,
-        Visitor.comes(browser, service, at=at) as visitor,
-    ):
+    with below_prefix(service.url, "/some/lab", strips=True) as at, Visitor.comes(browser, service, at=at) as visitor:
         _visit(visitor, f"{at}/some/lab")
 
 

@@ -120,12 +120,7 @@ def lab_page() -> Page:
 
 def _now() -> list[object]:
     return [
-        single(
-            "Up",
-            "Services that Prometheus can scrape.",
-            "none",
-            f'sum(up{{job="longhaul",{_HERE}}})',
-        ),
+        single("Up", "Services that Prometheus can scrape.", "none", f'sum(up{{job="longhaul",{_HERE}}})'),
         single("Running", "Runs with the status running.", "short", f'sum(longhaul_runs{{{_HERE},state="running"}})'),
         single("Queued", "Runs that wait for a slot.", "short", f"sum(longhaul_queue_runs{{{_HERE}}})"),
         single(

@@ -7,13 +7,7 @@ import re
 import yaml
 from playwright.sync_api import Page, expect
 
-from tests.browser.launch.steps import (
-    SHORT,
-    button,
-    draft,
-    launched,
-    replace_text,
-)
+from tests.browser.launch.steps import SHORT, button, draft, launched, replace_text
 from tests.browser.visitor import Visitor
 from tests.support.service import Service
 

@@ -1,7 +1,7 @@
 /** One cache of responses for all pages, which is refreshed when the service or the session is back.
  * While the service is away, requests wait and known data stays visible; only the header reports it.
  */
-import { onlineManager, QueryClient, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { MutationCache, onlineManager, QueryClient, queryOptions, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "./client";
 import { connection, onReturn } from "./connection";
 import { Problem } from "./problem";
@@ -9,7 +9,20 @@ import { Problem } from "./problem";
 const TRIES = 3;
 const BUILD_POLL_MS = 1500;
 
+declare module "@tanstack/react-query" {
+  interface Register {
+    /** The key of the data that a mutation changes, which is read again after it. */
+    mutationMeta: { again: readonly unknown[] };
+  }
+}
+
 export const queries = new QueryClient({
+  mutationCache: new MutationCache({
+    onSettled: (_, error, __, ___, { meta }, { client }) => {
+      const read = meta && client.invalidateQueries({ queryKey: meta.again });
+      return error ? undefined : read;
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 2000,
@@ -27,7 +40,7 @@ onlineManager.setEventListener((setOnline) => connection.subscribe(() => setOnli
 onReturn(() => void queries.invalidateQueries());
 
 /** The catalogue of names that an experiment may use; it does not change while a service is running. */
-export function useCatalogue(): UseQueryResult<Record<string, unknown>, Error> {
+export function useCatalogue() {
   return useQuery({
     queryKey: ["catalogue"],
     queryFn: () => answered(api.GET("/api/v1/catalogue")) as Promise<Record<string, unknown>>,
@@ -36,7 +49,7 @@ export function useCatalogue(): UseQueryResult<Record<string, unknown>, Error> {
 }
 
 /** The kernels of kernel.lock, and those with a name; while one is being built, the list follows its progress. */
-export function useKernels(): UseQueryResult<Schemas["Kernel"][], Error> {
+export function useKernels() {
   return useQuery({
     queryKey: ["kernels"],
     queryFn: () => answered(api.GET("/api/v1/kernels")),
@@ -52,6 +65,9 @@ function isBeingBuilt({ build }: Schemas["Kernel"]): boolean {
 export function isThere({ build }: Schemas["Kernel"]): boolean {
   return build?.status !== "failed";
 }
+
+/** The service: its version, its settings and its totals. */
+export const service = queryOptions({ queryKey: ["about"], queryFn: () => answered(api.GET("/api/v1/about")) });
 
 /** The sources of user-supplied modules, for admins. */
 export const moduleSources = queryOptions({

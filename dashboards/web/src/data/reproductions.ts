@@ -1,5 +1,5 @@
 /** Results of figures in this lab, updated while their runs are running. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../api/client";
 import type { Tone } from "../parts/Badge";
 
@@ -71,13 +71,12 @@ export function usePictures(figure: Figure) {
 
 /** Submit the runs that a figure needs. */
 export function useReproduce(paper: string, figure: string) {
-  const client = useQueryClient();
   return useMutation({
     mutationFn: (extent: Extent) =>
       answered(
         api.POST("/api/v1/reproductions/{paper}/{figure}", { params: { path: { paper, figure } }, body: { extent } }),
       ),
-    onSettled: () => client.invalidateQueries({ queryKey: ["papers", paper] }),
+    meta: { again: ["papers", paper] },
   });
 }
 

@@ -11,15 +11,7 @@ const VIEW = {
   measure: text("cwnd"),
   theme: oneOf(["one", "two"], "one"),
 };
-const INITIAL = {
-  flows: [],
-  log: false,
-  lit: true,
-  zoom: null,
-  from: 0,
-  measure: "cwnd",
-  theme: "one",
-};
+const INITIAL = { flows: [], log: false, lit: true, zoom: null, from: 0, measure: "cwnd", theme: "one" };
 
 test("defaults are not in the address", () => {
   expect(readView(VIEW, "")).toEqual(INITIAL);

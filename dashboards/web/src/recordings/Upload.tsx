@@ -1,5 +1,5 @@
 /** Sends a recording: a file that is dropped or chosen, with its format and the columns of a table. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../api/client";
 import { ErrorNote } from "../parts/ErrorNote";
@@ -19,7 +19,6 @@ interface Props {
 }
 
 export function Upload({ onSent }: Props) {
-  const client = useQueryClient();
   const [reading, setReading] = useState<Reading>({});
   const [over, setOver] = useState(false);
   // Empties the input for the file.
@@ -27,10 +26,8 @@ export function Upload({ onSent }: Props) {
   const sending = useMutation({
     mutationFn: (file: File) => send(file, reading),
     onSuccess: (sent) => onSent(sent, reading),
-    onSettled: () => {
-      setCount(count + 1);
-      return client.invalidateQueries({ queryKey: recordings.queryKey });
-    },
+    onSettled: () => setCount(count + 1),
+    meta: { again: recordings.queryKey },
   });
   const set = (field: keyof Reading, value: string): void => {
     const { [field]: _, ...others } = reading;

@@ -56,10 +56,7 @@ function show(wanted: Wanted): Promise<Shown> {
 
 export function send(file: File, reading: Reading): Promise<Schemas["KeptRecording"]> {
   return answered(
-    api.POST("/api/v1/recordings", {
-      params: { query: { name: fileName(file.name), ...reading } },
-      ...bodyOf(file),
-    }),
+    api.POST("/api/v1/recordings", { params: { query: { name: fileName(file.name), ...reading } }, ...bodyOf(file) }),
   );
 }
 

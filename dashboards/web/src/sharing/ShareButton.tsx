@@ -1,5 +1,5 @@
 /** Makes a link that shows a result without an account: a run, a comparison of runs, or an experiment. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../api/client";
 import { loginLink } from "../api/entrance";
@@ -43,11 +43,10 @@ const DAYS: Choices<number> = [
 ];
 
 function ShareDialog({ what, name, onClose }: Props & { onClose: () => void }) {
-  const client = useQueryClient();
   const [days, setDays] = useState(30);
   const make = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/shares", { body: { runs: [], ...what, days } })),
-    onSuccess: () => void client.invalidateQueries({ queryKey: ["shares"] }),
+    meta: { again: ["shares"] },
   });
   const link = make.data && loginLink(make.data.token, make.data.view);
   return (

@@ -27,12 +27,7 @@ const SHOWS = [
   ["map", "Heat map"],
 ] as const;
 
-const VIEW = {
-  runs: list(),
-  from: place(),
-  experiment: text(),
-  show: among(SHOWS, "overlay"),
-};
+const VIEW = { runs: list(), from: place(), experiment: text(), show: among(SHOWS, "overlay") };
 
 export default function Compare() {
   const [view, setView] = useViewState(VIEW);

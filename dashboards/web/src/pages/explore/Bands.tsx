@@ -50,11 +50,7 @@ export function Bands({ id, points, flows, file, version }: Props) {
   const x = useMemo((): Axis => ({ scale: linear([0, end], 7), name: SECONDS.name, texts: SECONDS.ticks }), [end]);
   const most = mostOf(named.map(({ band }) => band));
   const y = useMemo(
-    (): Axis => ({
-      scale: linear([0, most * 1.05]),
-      name: withUnit(quantity),
-      texts: quantity.ticks,
-    }),
+    (): Axis => ({ scale: linear([0, most * 1.05]), name: withUnit(quantity), texts: quantity.ticks }),
     [most, quantity],
   );
   const time = share === null ? null : share * end;

@@ -26,10 +26,7 @@ const SHOWS = [
   ["multiples", "Multiples"],
 ] as const;
 
-const VIEW = {
-  show: among(SHOWS, "parallel"),
-  of: list(),
-};
+const VIEW = { show: among(SHOWS, "parallel"), of: list() };
 
 export default function Explore({ path }: PageProps) {
   const id = path[0] ?? "";

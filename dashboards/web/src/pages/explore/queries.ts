@@ -19,9 +19,7 @@ export function useSweep(id: string, of: readonly string[], version: string) {
     queryFn: async () => {
       const read = (wanted: readonly string[]) =>
         answered(
-          api.GET("/api/v1/experiments/{id}/point-values", {
-            params: { path: { id }, query: { of: [...wanted] } },
-          }),
+          api.GET("/api/v1/experiments/{id}/point-values", { params: { path: { id }, query: { of: [...wanted] } } }),
         );
       if (of.length > 0) return read(of);
       const found = await read(["utilisation"]);

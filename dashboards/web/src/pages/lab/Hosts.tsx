@@ -76,12 +76,11 @@ export function Hosts() {
 function HostRow({ host, days, onLease }: { host: Host; days: number; onLease: () => void }) {
   const may = useMay("run");
   const session = useSession();
-  const client = useQueryClient();
   const mine = session.kind === "in" && host.holder === session.name;
   const release = useMutation({
     mutationFn: (fence: number) =>
       answered(api.DELETE("/api/v1/hosts/{id}/lease", { params: { path: { id: host.id }, query: { fence } } })),
-    onSettled: () => client.invalidateQueries({ queryKey: ["hosts"] }),
+    meta: { again: ["hosts"] },
   });
   const left = host.until_s === null ? 0 : host.until_s - Date.now() / 1000;
   const { fence } = host;

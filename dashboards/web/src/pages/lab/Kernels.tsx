@@ -1,5 +1,5 @@
 /** Kernels of guests: what each consists of, and the state of its build. Admins add some from patches or an archive, and delete them. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, bodyOf, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
@@ -13,17 +13,13 @@ import { Panel } from "../../parts/Panel";
 import { type Column, Table } from "../../parts/Table";
 import { ago } from "../../units";
 import styles from "./Lab.module.css";
+import { UserCode } from "./UserCode";
 
 type Kernel = Schemas["Kernel"];
 
 export function Kernels({ kernels }: { kernels: readonly Kernel[] }) {
   const [removing, setRemoving] = useState<Kernel | null>(null);
   const may = useMay("admin");
-  const about = useQuery({
-    queryKey: ["about"],
-    queryFn: () => answered(api.GET("/api/v1/about")),
-    enabled: may,
-  });
   return (
     <>
       <Panel title="Kernels">
@@ -34,17 +30,9 @@ export function Kernels({ kernels }: { kernels: readonly Kernel[] }) {
           rowKey={(kernel) => kernel.version}
         />
       </Panel>
-      {may && about.data && (
-        <Panel title="New kernel">
-          {about.data.user_code ? (
-            <NewKernel bases={kernels.filter((kernel) => kernel.origin === "kernel.lock")} />
-          ) : (
-            <p className="lead">
-              This service takes no kernels. Its operator may allow it with <code>LONGHAUL_USER_CODE=on</code>.
-            </p>
-          )}
-        </Panel>
-      )}
+      <UserCode title="New kernel" what="kernels">
+        <NewKernel bases={kernels.filter((kernel) => kernel.origin === "kernel.lock")} />
+      </UserCode>
       {removing && <Remove kernel={removing} onClose={() => setRemoving(null)} />}
     </>
   );
@@ -133,17 +121,11 @@ function nameOf(file: File): string {
 
 async function sendArchive(file: File): Promise<Schemas["SentArchive"]> {
   const name = nameOf(file);
-  const sent = await answered(
-    api.POST("/api/v1/kernel-archives", {
-      params: { query: { name } },
-      ...bodyOf(file),
-    }),
-  );
+  const sent = await answered(api.POST("/api/v1/kernel-archives", { params: { query: { name } }, ...bodyOf(file) }));
   return { name, sha256: sent.sha256 };
 }
 
 function NewKernel({ bases }: { bases: readonly Kernel[] }) {
-  const client = useQueryClient();
   const [name, setName] = useState("");
   const [base, setBase] = useState(bases[0]?.version ?? "");
   const [archive, setArchive] = useState<File | null>(null);
@@ -173,7 +155,7 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
       setConfig("");
       setSent(sent + 1);
     },
-    onSettled: () => client.invalidateQueries({ queryKey: ["kernels"] }),
+    meta: { again: ["kernels"] },
   });
 
   return (
@@ -236,13 +218,10 @@ function NewKernel({ bases }: { bases: readonly Kernel[] }) {
 }
 
 function Remove({ kernel, onClose }: { kernel: Kernel; onClose: () => void }) {
-  const client = useQueryClient();
   const remove = useMutation({
     mutationFn: () => answered(api.DELETE("/api/v1/kernels/{name}", { params: { path: { name: kernel.version } } })),
-    onSuccess: () => {
-      void client.invalidateQueries({ queryKey: ["kernels"] });
-      onClose();
-    },
+    onSuccess: onClose,
+    meta: { again: ["kernels"] },
   });
   return (
     <Dialog title={`Delete ${kernel.version}?`} onClose={onClose}>

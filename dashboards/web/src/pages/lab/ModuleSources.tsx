@@ -1,20 +1,19 @@
 /** Sources of user-supplied modules, for admins: upload of a folder or an archive, versions, texts, builds for each kernel, and trials. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { idOf } from "../../api/address";
 import { answered, api, bodyOf, type Schemas } from "../../api/client";
 import { isThere, moduleSources } from "../../api/queries";
-import { useMay } from "../../api/session";
 import { linkTo } from "../../navigation/hash";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { FileField } from "../../parts/Field";
-import { Panel } from "../../parts/Panel";
 import { Segments } from "../../parts/Segments";
 import { type Column, Table } from "../../parts/Table";
 import { ago } from "../../units";
 import styles from "./Lab.module.css";
+import { UserCode } from "./UserCode";
 
 type Source = Schemas["ModuleSource"];
 type Kernel = Schemas["Kernel"];
@@ -29,23 +28,10 @@ const VIEWS = [
 const ARCHIVE = /\.(tar|tar\.gz|tgz|tar\.xz|txz|tar\.bz2|tbz2|zip)$/;
 
 export function ModuleSources({ kernels }: { kernels: readonly Kernel[] }) {
-  const may = useMay("admin");
-  const about = useQuery({
-    queryKey: ["about"],
-    queryFn: () => answered(api.GET("/api/v1/about")),
-    enabled: may,
-  });
-  if (!may || !about.data) return null;
   return (
-    <Panel title="User-supplied modules">
-      {about.data.user_code ? (
-        <Sources kernels={kernels.filter(isThere).filter((kernel) => kernel.built)} />
-      ) : (
-        <p className="lead">
-          This service takes no modules. Its operator may allow it with <code>LONGHAUL_USER_CODE=on</code>.
-        </p>
-      )}
-    </Panel>
+    <UserCode title="User-supplied modules" what="modules">
+      <Sources kernels={kernels.filter(isThere).filter((kernel) => kernel.built)} />
+    </UserCode>
   );
 }
 
@@ -90,16 +76,13 @@ function nameOf(source: Source): string {
 }
 
 function Upload({ onSent }: { onSent: (source: string) => void }) {
-  const client = useQueryClient();
   // Empties the inputs for files.
   const [count, setCount] = useState(0);
   const send = useMutation({
     mutationFn: (files: readonly File[]) => upload(files),
     onSuccess: (sent) => onSent(sent.source),
-    onSettled: () => {
-      setCount(count + 1);
-      return client.invalidateQueries({ queryKey: KEY });
-    },
+    onSettled: () => setCount(count + 1),
+    meta: { again: KEY },
   });
   const choose = (files: readonly File[]): void => {
     if (files.length > 0) send.mutate(files);

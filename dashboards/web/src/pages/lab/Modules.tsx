@@ -1,5 +1,5 @@
 /** Congestion controls: origin, supporting kernels, parameters, and the status of their last trial. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { idOf } from "../../api/address";
 import { answered, api, type Schemas } from "../../api/client";
@@ -144,10 +144,9 @@ function About({ module, isShown }: { module: Module; isShown: boolean }) {
 
 function Trial({ module }: { module: Module }) {
   const may = useMay("run");
-  const client = useQueryClient();
   const start = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/modules/{name}/trial", { params: { path: { name: module.cc } } })),
-    onSettled: () => client.invalidateQueries({ queryKey: ["modules"] }),
+    meta: { again: ["modules"] },
   });
   const { trial } = module;
   return (

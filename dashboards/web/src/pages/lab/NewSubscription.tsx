@@ -1,5 +1,5 @@
 /** The form of a subscription: where messages go, of which events and of which experiments. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { text, useViewState } from "../../navigation/viewState";
@@ -35,7 +35,6 @@ export function NewSubscription({
   email: boolean;
   onCreated: (made: Schemas["ShownSubscription"]) => void;
 }) {
-  const client = useQueryClient();
   // The page of an experiment links here.
   const [{ of }] = useViewState(VIEW);
   const one = of === "" ? {} : { of: "one", experiment: of };
@@ -46,8 +45,8 @@ export function NewSubscription({
     onSuccess: (made) => {
       onCreated(made);
       setFields({ ...fields, target: "" });
-      void client.invalidateQueries({ queryKey: ["notifications"] });
     },
+    meta: { again: ["notifications"] },
   });
 
   const wire = (name: keyof Fields) => ({

@@ -1,7 +1,6 @@
 /** The next runs of the queue: their conditions, when they start, and for the owner the priority and the end of their experiment. */
 import { useMutation } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
-import { queries } from "../../api/queries";
 import { useMay, useSession } from "../../api/session";
 import { ErrorNote } from "../../parts/ErrorNote";
 import { PrioritySelect } from "../../parts/PrioritySelect";
@@ -15,15 +14,15 @@ import { NAME, NEEDS, OWNER, type Task } from "./taskColumns";
 export function NextRuns({ queue }: { queue: Schemas["Queue"] }) {
   const now = useSession();
   const [isAdmin, mayRun] = [useMay("admin"), useMay("run")];
-  const settled = { onSettled: () => queries.invalidateQueries({ queryKey: ["queue"] }) };
+  const meta = { again: ["queue"] };
   const change = useMutation({
     mutationFn: ({ id, priority }: { id: string; priority: number }) =>
       answered(api.PATCH("/api/v1/experiments/{id}", { params: { path: { id } }, body: { priority } })),
-    ...settled,
+    meta,
   });
   const cancel = useMutation({
     mutationFn: (id: string) => answered(api.POST("/api/v1/experiments/{id}/cancel", { params: { path: { id } } })),
-    ...settled,
+    meta,
   });
   const starts = startsIn(queue);
   const owns = ({ owner }: Task): boolean => isAdmin || (mayRun && "name" in now && now.name === owner);

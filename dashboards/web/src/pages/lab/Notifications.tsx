@@ -1,5 +1,5 @@
 /** Notifications: of this browser, by e-mail and by webhook; the user's subscriptions with the last message of each. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
@@ -133,17 +133,10 @@ const COLUMNS: readonly Column<Subscription>[] = [
 const ACTIONS: Column<Subscription> = { key: "actions", name: "", cell: (one) => <Actions subscription={one} /> };
 
 function Actions({ subscription: { id, target } }: { subscription: Subscription }) {
-  const client = useQueryClient();
-  const again = () => client.invalidateQueries({ queryKey: ["notifications"] });
+  const meta = { again: ["notifications"] };
   const path = { params: { path: { id } } };
-  const trial = useMutation({
-    mutationFn: () => answered(api.POST("/api/v1/notifications/{id}/test", path)),
-    onSuccess: again,
-  });
-  const end = useMutation({
-    mutationFn: () => answered(api.DELETE("/api/v1/notifications/{id}", path)),
-    onSuccess: again,
-  });
+  const trial = useMutation({ mutationFn: () => answered(api.POST("/api/v1/notifications/{id}/test", path)), meta });
+  const end = useMutation({ mutationFn: () => answered(api.DELETE("/api/v1/notifications/{id}", path)), meta });
   const error = trial.error ?? end.error;
   return (
     <>

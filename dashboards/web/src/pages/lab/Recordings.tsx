@@ -1,5 +1,5 @@
 /** Recordings of links: upload, the list of those that are kept, one drawn, and a launch with it. Admins delete them. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
 import { useMay } from "../../api/session";
@@ -24,14 +24,13 @@ interface Open {
 export function Recordings() {
   const [open, setOpen] = useState<Open | null>(null);
   const [mayRun, mayDelete] = [useMay("run"), useMay("admin")];
-  const client = useQueryClient();
   const kept = useQuery(recordings);
   const removal = useMutation({
     mutationFn: ({ reference }: Recording) =>
       answered(
         api.DELETE("/api/v1/recordings/{sha256}", { params: { path: { sha256: reference.replace("sha256:", "") } } }),
       ),
-    onSettled: () => client.invalidateQueries({ queryKey: recordings.queryKey }),
+    meta: { again: recordings.queryKey },
   });
   const shown = kept.data?.find((one) => one.reference === open?.reference);
   const columns: readonly Column<Recording>[] = [

@@ -1,7 +1,8 @@
 /** The service: its version, connections, totals of runs, and free disk space. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { addressOf } from "../../api/address";
-import { answered, api, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
+import { service } from "../../api/queries";
 import { listOf, STATUSES } from "../../data/runList";
 import { Badge } from "../../parts/Badge";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -20,12 +21,7 @@ const LOW_BYTES = 5e9;
 const LATE_S = 60;
 
 export function Service() {
-  const asked = useQuery({
-    queryKey: ["about"],
-    queryFn: () => answered(api.GET("/api/v1/about")),
-    refetchInterval: POLL_MS,
-    placeholderData: keepPreviousData,
-  });
+  const asked = useQuery({ ...service, refetchInterval: POLL_MS, placeholderData: keepPreviousData });
   if (asked.isError && asked.data === undefined) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="60vh" />;
   const about = asked.data;

@@ -1,5 +1,5 @@
 /** Links that share results: the user's own, for admins all, and their end. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { answered, api, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Ago } from "../../parts/Ago";
@@ -15,12 +15,11 @@ import { count, wait } from "../../units";
 type Share = Schemas["ShareLink"];
 
 export function Shares() {
-  const client = useQueryClient();
   const isAdmin = useMay("admin");
   const asked = useQuery({ queryKey: ["shares"], queryFn: () => answered(api.GET("/api/v1/shares")) });
   const revoke = useMutation({
     mutationFn: (share: string) => answered(api.DELETE("/api/v1/shares/{share}", { params: { path: { share } } })),
-    onSuccess: () => void client.invalidateQueries({ queryKey: ["shares"] }),
+    meta: { again: ["shares"] },
   });
   if (asked.isError) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="30vh" />;

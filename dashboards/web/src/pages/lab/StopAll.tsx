@@ -1,5 +1,5 @@
 /** The emergency stop: cancels every experiment on physical hosts and ends their traffic within seconds. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
 import { useMay } from "../../api/session";
@@ -10,11 +10,10 @@ import { count, wait } from "../../units";
 
 export function StopAll() {
   const may = useMay("run");
-  const client = useQueryClient();
   const [asking, setAsking] = useState(false);
   const stop = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/hosts/stop", { body: { hosts: [] } })),
-    onSettled: () => client.invalidateQueries(),
+    meta: { again: [] },
   });
   if (!may) return null;
   const close = (): void => {

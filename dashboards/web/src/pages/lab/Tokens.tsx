@@ -1,5 +1,5 @@
 /** Tokens, for admins: names, scopes and expiry. A new token is shown once, and the page does not store it. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { loginLink } from "../../api/entrance";
@@ -99,7 +99,6 @@ function columns(onRevoke: (token: Token) => void): readonly Column<Token>[] {
 }
 
 function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => void }) {
-  const client = useQueryClient();
   const [name, setName] = useState("");
   const [scope, setScope] = useState<TokenScope>("run");
   const [days, setDays] = useState("90");
@@ -111,8 +110,8 @@ function NewToken({ onCreated }: { onCreated: (token: Schemas["ShownToken"]) => 
     onSuccess: (token) => {
       onCreated(token);
       setName("");
-      void client.invalidateQueries({ queryKey: ["tokens"] });
     },
+    meta: { again: ["tokens"] },
   });
 
   return (
@@ -152,14 +151,11 @@ function Shown({ token, onClose }: { token: Schemas["ShownToken"]; onClose: () =
 }
 
 function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
-  const client = useQueryClient();
   const session = useSession();
   const revoke = useMutation({
     mutationFn: () => answered(api.DELETE("/api/v1/tokens/{name}", { params: { path: { name: token.id } } })),
-    onSuccess: () => {
-      void client.invalidateQueries({ queryKey: ["tokens"] });
-      onClose();
-    },
+    onSuccess: onClose,
+    meta: { again: ["tokens"] },
   });
   const own = session.kind === "in" && session.name === token.name;
   return (

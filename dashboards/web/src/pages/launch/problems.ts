@@ -20,13 +20,7 @@ export function mistakesOf(body: unknown, data: Parsed["data"]): Mistake[] {
   const what = [fault.what, fault.hint].filter((one) => typeof one === "string" && one !== "").join("; ");
   const location = locationOf(String(fault.subject ?? ""), data);
   return (lines ?? [what || String(fault.detail ?? fault.title ?? "The service refused the experiment.")]).map(
-    (message) => ({
-      location,
-      field: location.join("."),
-      message,
-      nearest: null,
-      misnamed: false,
-    }),
+    (message) => ({ location, field: location.join("."), message, nearest: null, misnamed: false }),
   );
 }
 

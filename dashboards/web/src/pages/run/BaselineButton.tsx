@@ -2,7 +2,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
-import { queries } from "../../api/queries";
 import { linkTo } from "../../navigation/hash";
 import { Button } from "../../parts/Button";
 import { Dialog } from "../../parts/Dialog";
@@ -38,7 +37,7 @@ function BaselineDialog({ name, experiment, onClose }: Props & { onClose: () => 
           body: { experiment_id: experiment },
         }),
       ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["baselines"] }),
+    meta: { again: ["baselines"] },
   });
   return (
     <Dialog title={`Baseline of ${name}`} onClose={onClose}>

@@ -73,7 +73,7 @@ export function useChanges(noun: "run" | "experiment", id: string, over: boolean
 export function useCancel(experiment: string) {
   return useMutation({
     mutationFn: () => answered(api.POST("/api/v1/experiments/{id}/cancel", at(experiment))),
-    onSettled: () => queries.invalidateQueries(),
+    meta: { again: [] },
   });
 }
 
@@ -81,7 +81,7 @@ export function useCancel(experiment: string) {
 export function useRerun(run: string) {
   return useMutation({
     mutationFn: () => answered(api.POST("/api/v1/runs/{id}/rerun", at(run))),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["reruns", run] }),
+    meta: { again: ["reruns", run] },
   });
 }
 
@@ -103,7 +103,7 @@ export function useCapture(run: string) {
   return useMutation({
     mutationFn: (asked: Schemas["Capture"]) =>
       answered(api.POST("/api/v1/runs/{id}/packets", { ...at(run), body: asked })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["reruns", run] }),
+    meta: { again: ["reruns", run] },
   });
 }
 
@@ -113,7 +113,7 @@ export function usePin(run: Run) {
       answered(
         run.pinned ? api.DELETE("/api/v1/runs/{id}/pin", at(run.id)) : api.PUT("/api/v1/runs/{id}/pin", at(run.id)),
       ),
-    onSettled: () => queries.invalidateQueries({ queryKey: ["run", run.id] }),
+    meta: { again: ["run", run.id] },
   });
 }
 

@@ -156,10 +156,7 @@ export function Bulk({ what, picks, filter, rows, matching, change, again, onDon
     "p",
     pinned ? "Unpin the selected runs" : "Pin the selected runs",
     () => void act(pinned ? "unpin" : "pin"),
-    {
-      group: "List",
-      enabled: may && runs && progress === null,
-    },
+    { group: "List", enabled: may && runs && progress === null },
   );
   const noun = `${count(many)} ${many === 1 ? one : what}`;
   const waits = useStore(later)?.state === "waiting";

@@ -27,9 +27,6 @@ export function useCursor({ total, idAt, open, onPick, onPickAll, show }: Rows):
   useShortcut("k", "Previous row", () => move(place === null ? 1 : -1), { group: "List" });
   useShortcut("x", "Select the row", () => id !== undefined && onPick(id), { group: "List" });
   useShortcut("a", "Select all that match, or none", onPickAll, { group: "List" });
-  useShortcut("Enter", "Open the row", () => place !== null && open(place), {
-    group: "List",
-    enabled: place !== null,
-  });
+  useShortcut("Enter", "Open the row", () => place !== null && open(place), { group: "List", enabled: place !== null });
   return place;
 }

@@ -51,11 +51,7 @@ export interface Listed<R> {
 // If more runs than this end at once, the others show only their status until the list is read again.
 const MOST_READ = 12;
 
-const BECOMES: Record<string, Status> = {
-  "run.queued": "queued",
-  "run.started": "running",
-  "run.retried": "running",
-};
+const BECOMES: Record<string, Status> = { "run.queued": "queued", "run.started": "running", "run.retried": "running" };
 
 export function useRuns(view: View, range: Range): Listed<RunRow> {
   const question = useMemo(() => runsQuery(view), [view]);

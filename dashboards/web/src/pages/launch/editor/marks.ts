@@ -35,10 +35,7 @@ class Message extends WidgetType {
       take.type = "button";
       take.textContent = `Use ${nearest}`;
       take.addEventListener("click", () => {
-        view.dispatch({
-          changes: { from: this.#mark.from, to: this.#mark.to, insert },
-          userEvent: "input.correct",
-        });
+        view.dispatch({ changes: { from: this.#mark.from, to: this.#mark.to, insert }, userEvent: "input.correct" });
         view.focus();
       });
     }
