@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
@@ -140,16 +140,17 @@ def _reference() -> dict[str, Any]:
         return create_app(replace(settings.load_settings(), home=Path(home), database="")).openapi()
 
 
-def _written(page: str, first: str) -> str:
-    """A page as people write it, until its first generated section."""
-    written, heading, _ = (DOCS / page).read_text().partition(f"\n## {first}\n")
-    assert heading, f"docs/{page} has no section {first}"
-    return written.rstrip()
+def _written(page: str, titles: Iterable[str]) -> str:
+    """A page as people write it, until its first generated section; a new one may come before all that are there."""
+    text = (DOCS / page).read_text()
+    begins = [at for title in titles if (at := text.find(f"\n## {title}\n")) >= 0]
+    assert begins, f"docs/{page} has none of its sections"
+    return text[: min(begins)].rstrip()
 
 
 def _grafana() -> Iterator[str]:
     boards = [json.loads(page().text()) for page in BOARDS.values()]
-    yield _written("grafana.md", boards[0]["title"])
+    yield _written("grafana.md", (board["title"] for board in boards))
     for board in boards:
         yield f"\n## {board['title']}\n"
         yield f"{board['description']}\n"
@@ -337,7 +338,7 @@ def _catalogues() -> Iterator[str]:
 
 def _topologies() -> Iterator[str]:
     topologies = CATALOGUES["topologies"]()
-    yield _written("topologies.md", topologies[0]["topology"])
+    yield _written("topologies.md", (row["topology"] for row in topologies))
     for row in topologies:
         name = row["topology"]
         yield f"\n## {name}\n"
