@@ -156,8 +156,7 @@ int netlink_ask(int fd, struct request *request, char *why, size_t size)
 }
 
 /* Whether the dump is done. */
-static bool visit_all(const struct nlmsghdr *message, int size, netlink_visit visit,
-		      void *context)
+static bool visit_all(const struct nlmsghdr *message, int size, netlink_visit visit, void *context)
 {
 	for (; NLMSG_OK(message, size); message = NLMSG_NEXT(message, size)) {
 		if (message->nlmsg_type == NLMSG_DONE)

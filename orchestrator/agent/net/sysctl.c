@@ -137,7 +137,8 @@ void sysctls_of_nodes(struct plan *plan)
 		for (size_t j = 0; j < node->sysctl_count; j++) {
 			const struct pair *pair = &node->sysctls[j];
 
-			node->sysctls_read[j] = write_and_read(node->name, pair->name, pair->value, false);
+			node->sysctls_read[j] =
+				write_and_read(node->name, pair->name, pair->value, false);
 		}
 		leave_node();
 	}
