@@ -36,6 +36,8 @@ CONFINED = {
         "orchestrator/system/process.py",
         # The width of the terminal, before any setting is read.
         "longhaul/cli/root_help.py",
+        # A setting of pydantic, before it is loaded.
+        "longhaul/__main__.py",
         # A program of its own, in a guest.
         "orchestrator/backends/mininet_programs/mininet_script.py",
     },
