@@ -110,7 +110,8 @@ def declared_parameters(source: Path) -> tuple[Parameter, ...]:
 
 def parameters_of_user_source(source: Path) -> tuple[Parameter, ...]:
     """The same of a user's source, which may be a BPF program."""
-    return _each_once([*declared_parameters(source), *_read_only_declarations(_with_headers(source))])
+    text = _with_headers(source)
+    return _each_once([*_declarations(text), *_plain_declarations(text), *_read_only_declarations(text)])
 
 
 def _each_once(found: list[Parameter]) -> tuple[Parameter, ...]:

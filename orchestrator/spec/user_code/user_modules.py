@@ -84,7 +84,7 @@ def own_controls(
     path: Path, kernels: Sequence[str], names: Mapping[str, str] | None = None, *, builds: bool = True
 ) -> list[CongestionControl]:
     """The controls of one entry of `modules`, with the names of its `as`; ValueError states what is needed instead."""
-    # What reads sources takes a tenth of a command's start, and few experiments have modules.
+    # The code that reads sources takes a tenth of a command's start, and few experiments have modules.
     from longhaul.orchestrator.modules.controls import find_controls
 
     source = find_controls(path, kernels, builds=builds)
