@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/netlink.h"
@@ -10,12 +11,14 @@
 #include "net/readback.h"
 #include "system/fatal.h"
 
-static void add(const struct end *end)
+void address_add(const struct end *end)
 {
 	struct ifaddrmsg body = {
 		.ifa_family = AF_INET, .ifa_prefixlen = end->prefix, .ifa_index = end->index};
 	struct request request;
 
+	if (!end->prefix)
+		return;
 	request_begin(&request, RTM_NEWADDR,
 		      NLM_F_CREATE | (end->node->process ? NLM_F_REPLACE : NLM_F_EXCL), &body,
 		      sizeof(body));
@@ -24,45 +27,59 @@ static void add(const struct end *end)
 	ask_node(end->node, &request, "adding an address to", end->dev);
 }
 
+struct address_count {
+	unsigned int all, right;
+};
+
 struct address_search {
-	const struct end *end;
-	unsigned int count;
-	bool found;
+	const struct plan *plan;
+	const struct node *node;
+	struct address_count *counts; /* of each end of each wire */
 };
 
 static void visit_address(const struct nlmsghdr *message, void *context)
 {
 	const struct ifaddrmsg *body = NLMSG_DATA(message);
-	struct address_search *search = context;
+	const struct address_search *search = context;
 	struct attributes attributes;
 
-	if (body->ifa_index != search->end->index)
-		return;
 	attributes_of(&attributes, message, sizeof(*body));
-	search->count++;
-	search->found |= body->ifa_prefixlen == search->end->prefix &&
-			 attribute_u32(attributes.table[IFA_LOCAL]) == search->end->address.s_addr;
+	for (size_t i = 0; i < 2 * search->plan->wire_count; i++) {
+		const struct end *end = &search->plan->wires[i / 2].ends[i % 2];
+
+		if (end->node != search->node || body->ifa_index != end->index)
+			continue;
+		search->counts[i].all++;
+		search->counts[i].right +=
+			body->ifa_prefixlen == end->prefix &&
+			attribute_u32(attributes.table[IFA_LOCAL]) == end->address.s_addr;
+	}
 }
 
-/* Its own address and no other: a second one would be another path. */
-static void check(const struct end *end)
+void addresses_check(const struct plan *plan)
 {
-	struct ifaddrmsg body = {.ifa_family = AF_INET};
-	struct address_search search = {.end = end};
-	struct request request;
+	struct address_count *counts = need_memory(2 * plan->wire_count, sizeof(*counts));
 
-	request_begin(&request, RTM_GETADDR, 0, &body, sizeof(body));
-	netlink_dump(end->node->rtnl_fd, &request, visit_address, &search);
-	compare_number(end, "number of addresses", end->prefix ? 1 : 0, search.count);
-	if (end->prefix && !search.found)
-		refuse_reading(end, "address", "the plan's", "another");
-}
+	for (size_t i = 0; i < plan->node_count && plan->wire_count; i++) {
+		struct address_search search = {plan, &plan->nodes[i], counts};
+		struct ifaddrmsg body = {.ifa_family = AF_INET};
+		struct request request;
 
-void address_set(const struct end *end)
-{
-	if (end->prefix)
-		add(end);
-	check(end);
+		if (plan->nodes[i].elsewhere)
+			continue;
+		request_begin(&request, RTM_GETADDR, 0, &body, sizeof(body));
+		netlink_dump(search.node->rtnl_fd, &request, visit_address, &search);
+	}
+	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
+		const struct end *end = &plan->wires[i / 2].ends[i % 2];
+
+		if (end->node->elsewhere)
+			continue;
+		compare_number(end, "number of addresses", end->prefix ? 1 : 0, counts[i].all);
+		if (end->prefix && !counts[i].right)
+			refuse_reading(end, "address", "the plan's", "another");
+	}
+	free(counts);
 }
 
 /* No ARP: nothing but the flows' own packets may be on a wire. */

@@ -4,8 +4,10 @@
 
 #include "plan/plan.h"
 
-/* Gives a device its address, or none, and reads back that it has no other. */
-void address_set(const struct end *end);
+/* Gives a device its address, if it has one. */
+void address_add(const struct end *end);
+/* Reads back that every device has its own address, or none, and no other: a second one would be another path. */
+void addresses_check(const struct plan *plan);
 /* Adds neighbours and routes, read back. */
 void routes_create(const struct plan *plan);
 

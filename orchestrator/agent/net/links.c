@@ -280,10 +280,11 @@ void links_create(struct plan *plan)
 			if (end->node->process)
 				complete_end(end);
 			device_up(end->node, end->dev, end->index);
-			address_set(end);
+			address_add(end);
 			offloads_set(end);
 		}
 	}
+	addresses_check(plan);
 	bridges_create(plan);
 	routes_create(plan);
 	wait_for_carriers(plan);

@@ -179,17 +179,22 @@ static void check_qdisc(const struct end *end, const struct qdisc *asked,
 #undef COMPARE
 }
 
-static void check_end(const struct end *end)
+static void check_end_in(const struct end *end, const struct qdisc_reading *readings, size_t count)
 {
-	size_t count;
-	struct qdisc_reading *readings = qdiscs_read(end->node, &count);
-
 	for (size_t i = 0; i < end->qdisc_count; i++)
 		check_qdisc(end, &end->qdiscs[i],
 			    qdisc_find(readings, count, end->index, end->qdiscs[i].handle));
 	for (size_t i = 0; i < count && !end->qdisc_count; i++)
 		if (readings[i].index == end->index && strcmp(readings[i].kind, "noqueue"))
 			refuse_reading(end, "queue", "noqueue", readings[i].kind);
+}
+
+static void check_end(const struct end *end)
+{
+	size_t count;
+	struct qdisc_reading *readings = qdiscs_read(end->node, &count);
+
+	check_end_in(end, readings, count);
 	free(readings);
 }
 
@@ -215,21 +220,42 @@ static void ask_for(const struct end *end, const struct qdisc *qdisc, const stru
 	die(before ? "changing the queue" : "installing the queue", subject, "", "%s", why);
 }
 
-void qdiscs_install_on(const struct end *end)
+static void install_unchecked(const struct end *end)
 {
 	for (size_t i = 0; i < end->qdisc_count; i++)
 		ask_for(end, &end->qdiscs[i], NULL);
 	for (size_t i = 0; i < end->qdisc_count; i++)
 		if (end->qdiscs[i].ect1)
 			remark_install(end);
+}
+
+void qdiscs_install_on(const struct end *end)
+{
+	install_unchecked(end);
 	check_end(end);
 }
 
 void qdiscs_install(struct plan *plan)
 {
-	for (size_t i = 0; i < 2 * plan->wire_count; i++)
+	size_t ends = 2 * plan->wire_count;
+
+	for (size_t i = 0; i < ends; i++)
 		if (!plan->wires[i / 2].ends[i % 2].node->elsewhere)
-			qdiscs_install_on(&plan->wires[i / 2].ends[i % 2]);
+			install_unchecked(&plan->wires[i / 2].ends[i % 2]);
+	/* The queues of a node are read together: a switch has hundreds of devices. */
+	for (size_t i = 0; i < plan->node_count && ends; i++) {
+		const struct node *node = &plan->nodes[i];
+		struct qdisc_reading *readings;
+		size_t count;
+
+		if (node->elsewhere)
+			continue;
+		readings = qdiscs_read(node, &count);
+		for (size_t j = 0; j < ends; j++)
+			if (plan->wires[j / 2].ends[j % 2].node == node)
+				check_end_in(&plan->wires[j / 2].ends[j % 2], readings, count);
+		free(readings);
+	}
 }
 
 void qdiscs_change(const struct change *change)
