@@ -55,21 +55,22 @@ def encode_deltas(columns: Sequence[Numbers]) -> list[bytes]:
     count = length - 1
     if count < 1:
         return heads
-    blocks = -(-count // _BLOCK)
-    deltas = np.empty((len(columns), blocks * _BLOCK), signed.dtype)
+    blocks, stored = -(-count // _BLOCK), -(-count // _GROUP)
+    # Of a column that fits into one block, only the groups with differences are worked on.
+    in_block = stored if blocks == 1 else _GROUPS
+    deltas = np.empty((len(columns), blocks * in_block * _GROUP), signed.dtype)
     np.subtract(signed[:, 1:], signed[:, :-1], out=deltas[:, :count])
     # What fills the last block does not change the least of it.
     deltas[:, count:] = deltas[:, count - 1 : count]
-    rows = deltas.reshape(-1, _BLOCK)
+    rows = deltas.reshape(-1, in_block * _GROUP)
     least = rows.min(axis=1)
     rows -= least[:, None]
     groups = rows.reshape(-1, _GROUP).view(f"u{size}")
-    stored = -(-count // _GROUP)
     kinds = np.searchsorted(_GREATEST, groups.max(axis=1).astype(np.uint64))
     kinds.reshape(len(columns), -1)[:, stored:] = 0
     widths = _WIDTHS[kinds]
     assert widths.max() <= bits
-    data, starts = _assemble(groups, kinds, widths, least)
+    data, starts = _assemble(groups, kinds, widths.reshape(-1, in_block), least)
     return [
         head + data[begin:end]
         for head, begin, end in zip(heads, starts[:-1:blocks], starts[blocks::blocks], strict=True)
@@ -77,19 +78,21 @@ def encode_deltas(columns: Sequence[Numbers]) -> list[bytes]:
 
 
 def _assemble(groups: Numbers, kinds: Numbers, widths: Numbers, least: Numbers) -> tuple[bytes, list[int]]:
-    """The blocks one after the other, and where each begins: its least difference, the widths of its groups, then its groups."""
+    """The blocks one after the other, and where each begins: its least difference, the widths of its groups, then its groups.
+
+    `widths` has a row for each block.
+    """
     heads = [encode_varint(zigzag(number)) for number in least.tolist()]
-    lengths = widths * (_GROUP // 8)
+    per_block = widths * (_GROUP // 8)
     before = np.array([len(head) for head in heads]) + _GROUPS
-    per_block = lengths.reshape(-1, _GROUPS)
     starts = np.zeros(len(heads) + 1, np.int64)
     np.cumsum(before + per_block.sum(axis=1), out=starts[1:])
     begins = starts.tolist()
     out = np.zeros(begins[-1], np.uint8)
-    text, narrow = memoryview(out.data), widths.astype(np.uint8).tobytes()
-    for index, head in enumerate(heads):
-        row = narrow[index * _GROUPS : (index + 1) * _GROUPS]
-        text[begins[index] : begins[index] + len(head) + _GROUPS] = head + row
+    text = memoryview(out.data)
+    for begin, head, row in zip(begins, heads, widths.astype(np.uint8), strict=False):
+        # The widths of groups without differences stay zero.
+        text[begin : begin + len(head) + len(row)] = head + row.tobytes()
     offsets = ((starts[:-1] + before)[:, None] + np.cumsum(per_block, axis=1) - per_block).ravel()
     for kind in np.flatnonzero(np.bincount(kinds)).tolist():
         width = int(_WIDTHS[kind])
