@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from longhaul.orchestrator.backends.cpus import claim_cpu
-from longhaul.orchestrator.backends.guest import Guests, make_root, place
+from longhaul.orchestrator.backends.guest import Guests
+from longhaul.orchestrator.backends.guest_root import make_root, place
 from longhaul.orchestrator.backends.guest_watch import check_status, read_status
 from longhaul.orchestrator.backends.mininet import NET
 from longhaul.orchestrator.backends.programs import PYTHON, SHARED, terminal, write_program

@@ -27,6 +27,7 @@ from longhaul.orchestrator.backends.deaths import RETRYABLE, check_log
 from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unconfined
 from longhaul.orchestrator.backends.guest_files import missing_files
 from longhaul.orchestrator.backends.guest_programs import PRINTED, furnish_programs
+from longhaul.orchestrator.backends.guest_root import MODULES, RUN_FILE, place, put_root_away, take_root
 from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_left
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.plan.captures import CAPTURE_FILES
@@ -205,13 +206,13 @@ class Guests:
             shutil.rmtree(directory / folder, ignore_errors=True)
         for file in (*_FILES_LEFT, "log.txt"):
             (directory / file).unlink(missing_ok=True)
-        guest = make_root(directory, self.agent)
+        guest = take_root(directory, self.agent)
         if part is not None:
-            (guest / "run.json").write_text(json.dumps(part))
+            (guest / RUN_FILE).write_text(json.dumps(part))
         elif (named := in_kernel_names(_with_capture(run))) is run:
-            place(directory / "run.json", guest / "run.json")
+            place(directory / RUN_FILE, guest / RUN_FILE)
         else:
-            (guest / "run.json").write_text(json.dumps(named.as_json()))
+            (guest / RUN_FILE).write_text(json.dumps(named.as_json()))
         self.furnish_modules(run, guest)
         if run.recordings:
             (guest / FOLDER).mkdir()
@@ -229,7 +230,7 @@ class Guests:
         if run.parts is not None and not run.parts.alters:
             modules.append(Module("lh_wire", {}))
         for module in modules:
-            place(self._module_file(run, module), guest / "modules" / f"{module.name}.ko")
+            place(self._module_file(run, module), guest / MODULES / f"{module.name}.ko")
 
     def congestion_controls(self, kernel: str) -> list[Path]:
         """Every module of a congestion control, for programs that choose one themselves; a project's module hides the kernel's."""
@@ -259,7 +260,10 @@ class Guests:
 
             explain(error, run, directory / "log.txt", self.settings)
             raise
-        shutil.rmtree(guest, ignore_errors=fence is not None)
+        if fence or any(module.source for module in run.modules):
+            shutil.rmtree(guest, ignore_errors=fence is not None)
+        else:
+            put_root_away(guest)
         shutil.rmtree(directory / "home")
 
     def _note_kernel(self, run: Run, directory: Path) -> None:
@@ -324,28 +328,3 @@ def growing_traces(run: Run, directory: Path) -> list[Path]:
 def has_iperf3(run: Run) -> bool:
     """Whether iperf3 generates the traffic of a flow."""
     return any(flow.tool == IPERF3 for flow in run.flows)
-
-
-def make_root(directory: Path, agent: Path | None = None) -> Path:
-    """The folder that becomes a guest's root, new, with the agent as its first process."""
-    guest, home = directory / "guest", directory / "home"
-    for folder in (guest, home):
-        # An earlier attempt may have left them.
-        if folder.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-    for folder in (guest, home, *(guest / name for name in ("modules", "proc", "sys", "dev", "run"))):
-        folder.mkdir(parents=True)
-    place(agent or AGENT, guest / "init")
-    return guest
-
-
-def place(source: Path, target: Path) -> None:
-    """A hard link where the file system allows one (it costs nothing), else a copy."""
-    try:
-        os.link(source.resolve() if source.is_symlink() else source, target)
-    except OSError:
-        try:
-            shutil.copy2(source, target)
-        except OSError as error:
-            # The source is sound; it is the run directory that takes no more.
-            raise OSError(error.errno, error.strerror, str(target)) from error

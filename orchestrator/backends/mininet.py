@@ -15,8 +15,9 @@ import os
 from pathlib import Path
 
 from longhaul.orchestrator.backends.base import Cost
-from longhaul.orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3, place
+from longhaul.orchestrator.backends.guest import TRACE, Guests, growing_traces, has_iperf3
 from longhaul.orchestrator.backends.guest_iperf3 import MISSING as IPERF3_MISSING
+from longhaul.orchestrator.backends.guest_root import place
 from longhaul.orchestrator.backends.mininet_host import furnish, missing_on_host, run_on_host
 from longhaul.orchestrator.backends.originals import retain
 from longhaul.orchestrator.backends.programs import LOG, PYTHON, SHARED, write_program

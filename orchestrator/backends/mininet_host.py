@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from longhaul.orchestrator.backends.base import Cost
-from longhaul.orchestrator.backends.guest import place
+from longhaul.orchestrator.backends.guest_root import place
 from longhaul.orchestrator.backends.guest_watch import check_status, follow, log_left, read_status
 from longhaul.orchestrator.backends.namespaces import owned
 from longhaul.orchestrator.kernels.prebuilt import provide_agent

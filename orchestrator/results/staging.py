@@ -1,6 +1,7 @@
 """Staging folders: where runs are made before they are results; one folder per process, owned by a lock.
 
     <home>/staging/<pid>-<random>/<run id>/     a run directory in the making
+    <home>/staging/<pid>-<random>/<run id>-root a guest's root between two runs (backends/guest_root.py)
     <home>/staging/<pid>-<random>/lock          locked as long as the process lives
 
 A process that dies leaves its lock free; the next process that stages a run deletes such folders.
@@ -22,6 +23,9 @@ from longhaul.orchestrator.system.locks import locked, take
 
 # A killed guest is gone long before.
 _DYING_S = 5.0
+
+# By the staging folders of this process.
+_SPARE_FOLDERS: dict[Path, list[Path]] = {}
 
 
 class Staging:
@@ -47,11 +51,13 @@ class Staging:
                 error.strerror or str(error),
                 "set LONGHAUL_HOME to a folder you may write",
             ) from error
+        _SPARE_FOLDERS[self._folder] = []
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        del _SPARE_FOLDERS[self._folder]
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._lock)
 
@@ -72,6 +78,11 @@ class Staging:
             # A folder whose process ends right now is deleted by that process.
             with contextlib.suppress(BlockingIOError, FileNotFoundError), locked(folder / "lock", wait=False):
                 _remove(folder)
+
+
+def spare_folders(directory: Path) -> list[Path] | None:
+    """Folders beside a run directory that the next runs of this process can use: a list to take from and to add to. None outside of staging."""
+    return _SPARE_FOLDERS.get(directory.parent)
 
 
 def _remove(folder: Path) -> None:

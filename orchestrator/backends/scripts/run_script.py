@@ -16,8 +16,9 @@ from typing import BinaryIO
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.deaths import name_death
-from longhaul.orchestrator.backends.guest import TRACE, Guests, make_root, place
+from longhaul.orchestrator.backends.guest import TRACE, Guests
 from longhaul.orchestrator.backends.guest_programs import PRINTED
+from longhaul.orchestrator.backends.guest_root import make_root, place
 from longhaul.orchestrator.backends.guest_watch import check_status, read_status
 from longhaul.orchestrator.backends.kernel_log import first_complaint
 from longhaul.orchestrator.backends.programs import FILES, PYTHON, SHARED, read_exit_code, write_program

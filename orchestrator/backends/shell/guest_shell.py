@@ -20,7 +20,8 @@ from typing import Any
 from longhaul.orchestrator.backends.base import Cost
 from longhaul.orchestrator.backends.cpus import claim_cpu
 from longhaul.orchestrator.backends.fence import is_fenced
-from longhaul.orchestrator.backends.guest import Guests, place
+from longhaul.orchestrator.backends.guest import Guests
+from longhaul.orchestrator.backends.guest_root import place
 from longhaul.orchestrator.backends.programs import SHARED, program_document, read_exit_code, terminal
 from longhaul.orchestrator.backends.shell.reach import MOST_HOSTS, missing_paths
 from longhaul.orchestrator.plan.run import Module, Run
