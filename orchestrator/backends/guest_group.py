@@ -25,7 +25,6 @@ from longhaul.orchestrator.backends.cpus import UNPINNED
 from longhaul.orchestrator.backends.deaths import has_lost_neighbour
 from longhaul.orchestrator.backends.fence import Fence, is_fenced
 from longhaul.orchestrator.backends.guest_watch import follow, log_left, read_status
-from longhaul.orchestrator.backends.merge_facts import merge_part_facts
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.backends.shared_wires import SharedWires
 from longhaul.orchestrator.plan.captures import CAPTURE_FILES, part_with_capture
@@ -202,6 +201,9 @@ class RunInParts:
 
     def _collect(self, group: GuestGroup, wires: SharedWires, merge: _Merge) -> None:
         """Take what the guests left, and raise the error of the one that ended badly by itself."""
+        # Loaded here: its numpy takes longer to load than a guest to start.
+        from longhaul.orchestrator.backends.merge_facts import merge_part_facts
+
         # Those that lost a neighbour come last.
         for part in sorted(
             range(len(self._folders)), key=lambda part: has_lost_neighbour(self._folders[part] / "log.txt")
