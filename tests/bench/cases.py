@@ -140,8 +140,8 @@ def _one_more(bench: Bench) -> Row:
     idle = _TINY | {"flows": [{"name": "app", "cc": "htcp", "size": "1 KB"}]}
     idle_guest_s = median(one.guest_cpu_s for one in bench.measure(idle))
     pairs = []
-    for _ in range(bench.repeats):
-        few, many = (_new_sweep(bench, points) for points in (_SWEEP_SHORT, _SWEEP_LONG))
+    for repeat in range(bench.repeats):
+        few, many = (_new_sweep(bench, points, repeat) for points in (_SWEEP_SHORT, _SWEEP_LONG))
         pairs.append((many.cpu_s - few.cpu_s, many.guest_cpu_s - few.guest_cpu_s))
     extra = _SWEEP_LONG - _SWEEP_SHORT
     around_s = median(cpu_s - guest_s for cpu_s, guest_s in pairs) / extra
@@ -157,11 +157,13 @@ def _one_more(bench: Bench) -> Row:
     )
 
 
-def _new_sweep(bench: Bench, points: int) -> Measured:
-    """A sweep without a run that is kept already, which would be compared with the new one, file by file."""
-    shutil.rmtree(bench.home)
+def _new_sweep(bench: Bench, points: int, repeat: int) -> Measured:
+    """A sweep without a run that is kept already, which would be compared with the new one, file by file.
+
+    Its home is another folder: for some seconds after a deletion ext4 takes ten times as long to make a file.
+    """
     sweep = {"path.rtt": [f"{10 + point} ms" for point in range(points)]}
-    return run_longhaul(one_flow("1 Mbit/s", "40 ms", 1, sweep=sweep), bench.home)
+    return run_longhaul(one_flow("1 Mbit/s", "40 ms", 1, sweep=sweep), bench.folder / f"home-{points}-{repeat}")
 
 
 _MEMORY_MOST_MB = 300
