@@ -94,7 +94,10 @@ def name_death(subject: str, report: GuardReport, log: Path) -> GuestDied:
             )
     if report.signal is not None:
         name = signal.Signals(report.signal).name
-        return GuestDied(subject, "killed", f"the guest was killed by {name}", "run it again if that was not intended")
+        hint = "run it again if that was not intended"
+        if report.signal == signal.SIGKILL:
+            hint = f"if this machine ran out of memory, run fewer guests at once (`--jobs`); else {hint}"
+        return GuestDied(subject, "killed", f"the guest was killed by {name}", hint)
     if report.reason == "cancelled":
         return GuestDied(subject, "cancelled", "the guest was cancelled")
     last = tail.strip().splitlines()[-1:] or ["its log is empty"]
