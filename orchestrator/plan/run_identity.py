@@ -44,6 +44,9 @@ SAME_PROGRAMS: dict[str, str] = {
     "737ee15448bbbe02ffae4d85033a5c5ed8b498414d30fea086b6902bec923517": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     "1cb6480edbe9c7907c43e271800c7628bc9457bab4608f808eb50459fbc6d936": "055506051f645e79de7a0c88e4190757ac8e79849eec17f103dd0d4447f74008",
     "dac0346a46f05550e6f9e4ae98a1229285bf4ea66eae53fd2a65e323ebcedc35": "b7f92cfc403129951bed49ecb725eb7c874c95e036ab087e0a49527cb1845edb",
+    # The agent that reads a node's settings, addresses and queues together, and the kernel 6.12 whose memory is private to its process.
+    "626bd3f62dd1a8c5653eeaf0242ec82973d9b70b486eb3ba8c7d095e38d59614": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    "192961c73e16e41c09062248b007063a": "f60778cbf6386684843d52e6209daac2",
 }
 
 
