@@ -15,11 +15,11 @@ from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS
 from longhaul.orchestrator.system.pace import pace
 
 # A guest's boot and end, its page table for each GB, a node, a connection of a flow, a web user, one fetch.
-_BOOT_US, _GB_US, _NODE_US, _CONNECTION_US, _USER_US, _FETCH_US = 23_300.0, 13_900.0, 2_080.0, 980.0, 600.0, 290.0
+_BOOT_US, _GB_US, _NODE_US, _CONNECTION_US, _USER_US, _FETCH_US = 16_000.0, 7_000.0, 1_400.0, 750.0, 600.0, 200.0
 # A packet that crosses a wire; a MB that the guest uses for the first time, which this machine has to find.
-_CROSSING_US, _USED_MB_US = 0.43, 600.0
+_CROSSING_US, _USED_MB_US = 0.43, 650.0
 # A sender of UDP that wakes up for what is due, and a receiver that looks.
-_SEND_US, _LOOK_US = 28.0, 34.0
+_SEND_US, _LOOK_US = 24.0, 29.0
 _USUAL_NODES = 3
 # Writing and measuring the run outside of its guest.
 _KEEP_US = 20_000.0
@@ -36,7 +36,7 @@ _PARTS_FASTER = 1.6
 # Slowdown of a debug kernel.
 _DEBUG_FACTOR = 20.0
 # Memory: a guest's own, of its page table, of a thousand packets of TCP, whose data is shared, and of UDP, of a connection, of iperf3.
-_OWN_MB, _GB_MB, _PACKETS_MB, _UDP_PACKETS_MB, _CONNECTION_MB, _IPERF3_MB = 11.5, 16.9, 1.5, 2.7, 0.075, 10.0
+_OWN_MB, _GB_MB, _PACKETS_MB, _UDP_PACKETS_MB, _CONNECTION_MB, _IPERF3_MB = 12.7, 16.9, 1.5, 2.7, 0.075, 10.0
 
 
 def packets_per_second(run: Run) -> float:
