@@ -126,6 +126,8 @@ export default function MomentList({ run, outline, span }: Props) {
       <ol
         ref={list}
         className={styles.list}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and its buttons are not there while rows load
+        tabIndex={0}
         aria-label="Moments"
         onScroll={look}
         onMouseLeave={() => span.point(null)}
