@@ -44,7 +44,10 @@ def error_index(table: Table) -> Iterator[str]:
         for cause, _, hint in CAUSES
     ]
     deaths += [
-        ("`killed`", "a user ended it, or this machine ran out of memory: run fewer guests at once (`--jobs`), or run it again if that was not intended"),
+        (
+            "`killed`",
+            "a user ended it, or this machine ran out of memory: run fewer guests at once (`--jobs`), or run it again if that was not intended",
+        ),
         ("`cancelled`", "it was cancelled"),
         ("`endless_log`", "let its modules print less: a log has at most 64 MB"),
         ("`no_status`", "none of these: its last line is in the message; please report the experiment and its log"),
