@@ -101,7 +101,7 @@ def gallery() -> Gallery:
     """The gallery as `make docs` wrote it, since making it takes seconds, with the costs at the pace of this machine."""
     now = pace()
     return replace(
-        _made(), experiments=tuple(replace(one, wall_s=round(one.wall_s * now, 1)) for one in _made().experiments)
+        _made(), experiments=tuple(replace(one, wall_s=round(one.wall_s * now, 2)) for one in _made().experiments)
     )
 
 
@@ -123,7 +123,7 @@ def _shipped(name: str) -> Shipped:
     runs = compile_plan(_part(experiment, points), repeats=1).runs
     each_s = sum(map(reference_estimate_s, runs)) / len(runs)
     count = points * experiment.repeats
-    return Shipped(name, experiment.about, count, experiment.duration, round(each_s * count, 1), _miniature(runs[0]))
+    return Shipped(name, experiment.about, count, experiment.duration, round(each_s * count, 2), _miniature(runs[0]))
 
 
 def _part(experiment: Experiment, points: int) -> Experiment:
