@@ -6,6 +6,7 @@ The patches are applied before the response, so that a refusal names its file an
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -60,7 +61,11 @@ def list_kernels(lab: TheLab, caller: Reader) -> list[Kernel]:
     builds = {one.name: one for one in sent_kernels.builds(lab.settings)}
     rows = built_kernels(lab.settings)
     known = {row["version"] for row in rows}
-    found = [_kernel(lab, row, builds.get(row["version"])) for row in rows]
+    found = []
+    for row in rows:
+        # It may be deleted meanwhile.
+        with contextlib.suppress(NotFound):
+            found.append(_kernel(lab, row, builds.get(row["version"])))
     return found + [_failed(lab, one) for name, one in builds.items() if name not in known]
 
 

@@ -250,8 +250,11 @@ def built_kernels(settings: Settings) -> list[dict[str, Any]]:
         with contextlib.suppress(BackendError):
             provide_kernel(settings, version)
     rows = [_row(settings, version, []) for version in known_kernels()]
-    named = [named_kernels.find(settings, name) for name in named_kernels.names(settings)]
-    return rows + [_row(settings, kernel.name, [*kernel.lines()]) for kernel in named]
+    for name in named_kernels.names(settings):
+        # It may be deleted meanwhile.
+        with contextlib.suppress(NotFound):
+            rows.append(_row(settings, name, [*named_kernels.find(settings, name).lines()]))
+    return rows
 
 
 def kernels_for_modules(settings: Settings) -> list[str]:

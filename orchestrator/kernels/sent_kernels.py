@@ -301,9 +301,11 @@ def _clear(settings: Settings) -> None:
                 discard(work)
     with contextlib.suppress(BlockingIOError), locked(_records(settings) / ".lock", wait=False):
         for name in named_kernels.names(settings):
-            kernel: NamedKernel = named_kernels.find(settings, name)
-            if kernel.sent and not kernel.hash and read(settings, name) is None:
-                build_trees.remove(settings, name)
+            # The command line may remove it meanwhile.
+            with contextlib.suppress(NotFound):
+                kernel: NamedKernel = named_kernels.find(settings, name)
+                if kernel.sent and not kernel.hash and read(settings, name) is None:
+                    build_trees.remove(settings, name)
 
 
 def _written(place: Path, number: int, name: str, text: str) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.browser.axe import breaches
 from tests.browser.views import settle
@@ -56,8 +56,23 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_uploaded_built_compared_and_launched(visitor: Visitor, folder: Path) -> None:
+    # The list that the page asked for before the upload arrives after it.
+    lists: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if lists or route.request.method != "GET":
+            route.continue_()
+        else:
+            lists.append((route, route.fetch()))
+
+    visitor.page.route("**/api/v1/module-sources", hold)
     page = visitor.logs_in("admin", "lab/modules")
-    page.get_by_label("Folder", exact=True).set_input_files(folder)
+    with page.expect_response(
+        lambda answer: answer.request.method == "POST" and answer.url.endswith("/module-sources")
+    ):
+        page.get_by_label("Folder", exact=True).set_input_files(folder)
+    route, before = lists[0]
+    route.fulfill(response=before)
     kernel = page.get_by_role("region", name="Kernel 6.12", exact=True)
     expect(kernel).to_contain_text(f"built soft {SOFT}", timeout=120_000)
     expect(kernel).to_contain_text("it uses missing_word")

@@ -6,11 +6,12 @@ import json
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from longhaul.orchestrator.kernels import build_trees, named_kernels
-from longhaul.orchestrator.kernels.build import find_kernels, known_kernels
+from longhaul.orchestrator.kernels.build import built_kernels, find_kernels, known_kernels
 from longhaul.orchestrator.kernels.named_kernels import Source
 from longhaul.orchestrator.kernels.release_lock import effect_of, patches_for
 from longhaul.orchestrator.kernels.source_trees import SourceTrees
@@ -46,6 +47,26 @@ def test_a_kernel_has_a_source_patches_and_configuration(settings: Settings, lin
     assert any(line.startswith("patch: own.patch (") for line in row["parts"])
     build_trees.remove(settings, "mine")
     assert named_kernels.names(settings) == []
+
+
+def test_kernels_are_listed_while_one_is_deleted_and_added(settings: Settings, linux: Source, tmp_path: Path) -> None:
+    named_kernels.add(settings, "mine", linux)
+    place, aside = named_kernels.folder_of_names(settings) / "mine", tmp_path / "aside"
+    ended = Event()
+
+    def move() -> None:
+        while not ended.is_set():
+            place.rename(aside)
+            aside.rename(place)
+
+    with ThreadPoolExecutor(1) as pool:
+        moving = pool.submit(move)
+        try:
+            seen = {len(built_kernels(settings)) for _ in range(100)}
+        finally:
+            ended.set()
+        moving.result()
+    assert seen <= {len(known_kernels()), len(known_kernels()) + 1}
 
 
 def test_patches_about_speed_or_parts_may_be_missing(

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../api/client";
-import { queries } from "../api/queries";
+import { readAgain } from "../api/queries";
 import { Button } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import { ErrorNote } from "../parts/ErrorNote";
@@ -37,7 +37,7 @@ function AnnotateDialog({ noun, subject, onClose }: Props & { onClose: () => voi
       else await answered(api.PATCH("/api/v1/experiments/{id}", { params, body }));
     },
     onSuccess: async () => {
-      await queries.invalidateQueries();
+      await readAgain([]);
       onClose();
     },
   });

@@ -19,7 +19,7 @@ declare module "@tanstack/react-query" {
 export const queries = new QueryClient({
   mutationCache: new MutationCache({
     onSettled: (_, error, __, ___, { meta }, { client }) => {
-      const read = meta && client.invalidateQueries({ queryKey: meta.again });
+      const read = meta && readAgain(meta.again, client);
       return error ? undefined : read;
     },
   }),
@@ -35,6 +35,16 @@ export const queries = new QueryClient({
     mutations: { networkMode: "always" },
   },
 });
+
+/** Reads again the data that has changed on the service. The response to a first request that was already sent may be older
+ * than the change, so that data is read once more.
+ */
+export async function readAgain(queryKey: readonly unknown[], client: QueryClient = queries): Promise<void> {
+  const asked = client.getQueryCache().findAll({ queryKey, fetchStatus: "fetching" });
+  const first = new Set(asked.filter(({ state }) => state.data === undefined));
+  await client.invalidateQueries({ queryKey });
+  if (first.size > 0) await client.invalidateQueries({ queryKey, predicate: (query) => first.has(query) });
+}
 
 onlineManager.setEventListener((setOnline) => connection.subscribe(() => setOnline(connection.get() === "connected")));
 onReturn(() => void queries.invalidateQueries());
@@ -57,8 +67,13 @@ export function useKernels() {
   });
 }
 
-function isBeingBuilt({ build }: Schemas["Kernel"]): boolean {
-  return build?.status === "queued" || build?.status === "building";
+function isBeingBuilt(kernel: Schemas["Kernel"]): boolean {
+  return kernel.build?.status === "queued" || kernel.build?.status === "building" || isInBetween(kernel);
+}
+
+/** Whether an admin is just adding or deleting a kernel: it has no build. */
+export function isInBetween({ origin, build, built }: Schemas["Kernel"]): boolean {
+  return origin === "admin" && build === null && !built;
 }
 
 /** Whether experiments may name a kernel: of one whose build failed, only the error is left. */

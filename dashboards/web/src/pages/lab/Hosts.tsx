@@ -1,7 +1,8 @@
 /** Hosts and their leases: the holder, the end of the lease, and the buttons that lease and release a host. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, type Schemas } from "../../api/client";
+import { readAgain } from "../../api/queries";
 import { useMay, useSession } from "../../api/session";
 import { oneOf, useViewState } from "../../navigation/viewState";
 import { Badge } from "../../parts/Badge";
@@ -136,14 +137,13 @@ function Caps({ use }: { use: Use }) {
 }
 
 function LeaseDialog({ host, onClose }: { host: Host; onClose: () => void }) {
-  const client = useQueryClient();
   const [seconds, setSeconds] = useState(3600);
   const [about, setAbout] = useState("");
   const lease = useMutation({
     mutationFn: () =>
       answered(api.POST("/api/v1/hosts/{id}/lease", { params: { path: { id: host.id } }, body: { seconds, about } })),
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["hosts"] });
+      await readAgain(["hosts"]);
       onClose();
     },
   });

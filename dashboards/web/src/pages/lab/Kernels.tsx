@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api, bodyOf, type Schemas } from "../../api/client";
+import { isInBetween } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
@@ -86,6 +87,7 @@ function State({ kernel }: { kernel: Kernel }) {
     );
   }
   if (kernel.built) return <Badge tone="good">built</Badge>;
+  if (isInBetween(kernel)) return <span className="faint">being added or deleted</span>;
   return (
     <span className="faint">
       not built: <code>longhaul kernel build {kernel.version}</code>

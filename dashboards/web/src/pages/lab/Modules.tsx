@@ -35,10 +35,12 @@ export function Modules() {
   });
   const kernels = useKernels();
   const error = modules.error ?? kernels.error;
-  if (error) return <ErrorNote error={error} />;
-  if (modules.data === undefined || kernels.data === undefined) return <Waiting height="60vh" />;
+  if (modules.data === undefined || kernels.data === undefined) {
+    return error ? <ErrorNote error={error} /> : <Waiting height="60vh" />;
+  }
   return (
     <div className="stack">
+      {error && <ErrorNote error={error} />}
       <Panel title="Congestion controls">
         <p className={styles.lead}>
           A trial loads the module into a guest, drops some of its packets and changes the path, and checks that the

@@ -62,7 +62,7 @@ function Subscriptions() {
     queryFn: () => answered(api.GET("/api/v1/notifications")),
     refetchInterval: 5000,
   });
-  if (asked.isError) return <ErrorNote error={asked.error} />;
+  if (asked.isLoadingError) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="40vh" />;
   return (
     <>
@@ -70,6 +70,7 @@ function Subscriptions() {
         <NewSubscription email={asked.data.email} onCreated={(made) => made.secret !== null && setShown(made)} />
       </Panel>
       <Panel title="Subscriptions">
+        {asked.isError && <ErrorNote error={asked.error} />}
         {asked.data.items.length > 0 ? (
           <List items={asked.data.items} />
         ) : (

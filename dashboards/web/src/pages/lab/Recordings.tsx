@@ -71,7 +71,7 @@ export function Recordings() {
         ),
     },
   ];
-  if (kept.error) return <ErrorNote error={kept.error} />;
+  if (kept.isLoadingError) return <ErrorNote error={kept.error} />;
   if (kept.data === undefined) return <Waiting height="60vh" />;
   return (
     <Panel title="Recordings of links">
@@ -80,6 +80,7 @@ export function Recordings() {
         its bottleneck; models of a cellular and a satellite link need no file.
       </p>
       {mayRun && <Upload onSent={({ reference }, reading) => setOpen({ reference, reading })} />}
+      {kept.isError && <ErrorNote error={kept.error} />}
       {removal.isError && <ErrorNote error={removal.error} />}
       {kept.data.length === 0 ? (
         <p className="lead">No recording was sent.</p>

@@ -31,7 +31,7 @@ export function Tokens() {
   const [revoking, setRevoking] = useState<Token | null>(null);
   const [shown, setShown] = useState<Schemas["ShownToken"] | null>(null);
   const asked = useQuery({ queryKey: ["tokens"], queryFn: () => answered(api.GET("/api/v1/tokens")) });
-  if (asked.isError) return <ErrorNote error={asked.error} />;
+  if (asked.isLoadingError) return <ErrorNote error={asked.error} />;
   if (asked.isPending) return <Waiting height="60vh" />;
   const rows = [...asked.data].sort((a, b) => Number(!isActive(a)) - Number(!isActive(b)));
   return (
@@ -40,6 +40,7 @@ export function Tokens() {
         <NewToken onCreated={setShown} />
       </Panel>
       <Panel title="Tokens">
+        {asked.isError && <ErrorNote error={asked.error} />}
         <Table label="Tokens" columns={columns(setRevoking)} rows={rows} rowKey={(token) => token.id} />
       </Panel>
       {shown && <Shown token={shown} onClose={() => setShown(null)} />}

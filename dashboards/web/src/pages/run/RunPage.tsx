@@ -1,6 +1,6 @@
 /** One run: its charts while it is running and afterwards, its result and its actions. */
 import { useCallback, useState } from "react";
-import { queries } from "../../api/queries";
+import { readAgain } from "../../api/queries";
 import { isOver, type Outline, pointText, type Run } from "../../data/runDocument";
 import { useOwnTitle } from "../../navigation/title";
 import { signOf } from "../../parts/Badge";
@@ -46,7 +46,7 @@ function OneRun({ run, outline, fault }: Props) {
   const verification = useVerification(trace, suspected);
   const damaged = verification.data === undefined ? suspected : verification.data.state === "damaged";
   const again = (): void => {
-    for (const key of ["run", "outline"]) void queries.invalidateQueries({ queryKey: [key, run.id] });
+    for (const key of ["run", "outline"]) void readAgain([key, run.id]);
   };
   const checkAgain = (): void => {
     setNoticed(false);

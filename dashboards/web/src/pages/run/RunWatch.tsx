@@ -3,7 +3,7 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useEvents } from "../../api/events";
 import { problemOf } from "../../api/problem";
-import { queries } from "../../api/queries";
+import { readAgain } from "../../api/queries";
 import type { ServerEvent } from "../../api/sse";
 import { hasTrace, isOver, type Outline, type Run } from "../../data/runDocument";
 import { ErrorNote } from "../../parts/ErrorNote";
@@ -51,7 +51,7 @@ export function RunWatch({ run, outline, onEnd, onDamage }: Props) {
   // The database is behind: a run that sends samples is running.
   const behind = run.status === "queued" && (state === "live" || state === "starting");
   useEffect(() => {
-    if (behind) void queries.invalidateQueries({ queryKey: ["run", run.id] });
+    if (behind) void readAgain(["run", run.id]);
   }, [behind, run.id]);
   const elsewhereS = useProgress(run.id, !over && state === "elsewhere");
   if (over && !hasTrace(run)) return null;

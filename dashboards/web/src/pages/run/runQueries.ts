@@ -3,7 +3,7 @@ import { type UseQueryResult, useMutation, useQuery } from "@tanstack/react-quer
 import { useCallback, useRef } from "react";
 import { answered, api, type Schemas } from "../../api/client";
 import { useEvents } from "../../api/events";
-import { queries } from "../../api/queries";
+import { readAgain } from "../../api/queries";
 import type { ServerEvent } from "../../api/sse";
 import type { Outline, Run } from "../../data/runDocument";
 import { isLive } from "../../data/runList";
@@ -60,7 +60,7 @@ export function useChanges(noun: "run" | "experiment", id: string, over: boolean
       if (waiting.timer !== 0) return;
       waiting.timer = window.setTimeout(() => {
         waiting.timer = 0;
-        for (const key of waiting.keys) void queries.invalidateQueries({ queryKey: key.split(" ") });
+        for (const key of waiting.keys) void readAgain(key.split(" "));
         waiting.keys.clear();
       }, REFETCH_MS);
     },
