@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,47 @@ def test_a_guest_that_ends_beside_its_caller_leaves_no_folder(tmp_path: Path, ca
     guard.close()
     assert report is not None and report.reason == "exited"
     assert folder.exists() == caller_lives
+
+
+# A process whose child exists before it becomes a guard, as that of a copy.
+_ADOPTS = """
+import os, sys, time
+delay_s, pause_s, agent, folder = sys.argv[1:]
+guest = os.fork()
+if guest == 0:
+    time.sleep(float(delay_s))
+    os._exit(3)
+time.sleep(float(pause_s))
+os.execv(agent, [agent, "guard", "--dir", folder, "--remove", "--adopt", str(guest)])
+"""
+
+
+def _adopting(folder: Path, delay_s: float, pause_s: float) -> Guard:
+    """A guard that adopts a process: it ends after a delay, and the guard begins after a pause."""
+    folder.mkdir()
+    words = [sys.executable, "-c", _ADOPTS, str(delay_s), str(pause_s), os.fspath(AGENT), os.fspath(folder)]
+    return start_guard(words, folder / "log.txt", os.environ)
+
+
+@pytest.mark.parametrize(("delay_s", "pause_s"), [(0.0, 0.3), (0.5, 0.0)])
+def test_a_guard_adopts_a_guest_that_ends_before_or_after_it_begins(
+    tmp_path: Path, delay_s: float, pause_s: float
+) -> None:
+    guard = _adopting(tmp_path / "run", delay_s, pause_s)
+    report = guard.wait(30)
+    guard.close()
+    assert report is not None
+    assert (report.reason, report.exit_code) == ("exited", 3)
+
+
+def test_an_adopted_guest_ends_with_its_caller(tmp_path: Path) -> None:
+    guard = _adopting(tmp_path / "run", 100, 0)
+    guard.cancel()
+    report = guard.wait(30)
+    guard.close()
+    assert report is not None
+    assert (report.reason, report.signal) == ("cancelled", signal.SIGKILL)
+    assert not (tmp_path / "run").exists()
 
 
 def test_guards_of_parts_remove_one_folder_together(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@
  * The guest gets what makes runs repeatable (no address randomisation, one processor, a home
  * folder) and descriptor 5, the trace; a guest in which a program of the host runs also gets 6 and 7, that
  * program's output and errors, or 6 alone, its terminal. The report goes to descriptor 3 as one line of JSON.
+ *
+ * The copy of a started guest is a guest before its parent is a guard, which adopts it.
  */
 #include "guest/guard.h"
 
@@ -48,6 +50,7 @@ struct job {
 	const char *whole; /* the folder of a run in parts, to be removed with the directory */
 	bool output;	   /* descriptors 6 and 7 are new files */
 	bool terminal;	   /* descriptor 6 is the caller's, and stays */
+	pid_t adopted;	   /* the guest, if it was there before its guard */
 	long peers; /* so many pairs of descriptors from 8 on are the caller's: memory and doorbell of other parts */
 	char **command;
 };
@@ -57,7 +60,7 @@ enum reason { EXITED, CANCELLED, WALL_LIMIT };
 static _Noreturn void usage(const char *what)
 {
 	die("starting the guard", "",
-	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] [--output | --terminal] [--peers N --whole DIR] --dir DIR -- LINUX ...",
+	    "longhaul-agent guard [--cpu N] [--wall-s N] [--remove] [--output | --terminal] [--peers N --whole DIR] --dir DIR -- LINUX ... | --adopt PID",
 	    "%s", what);
 }
 
@@ -103,6 +106,8 @@ static struct job parse(int count, char **arguments)
 			job.wall_s = number(arguments[i]);
 		else if (!strcmp(name, "--peers"))
 			job.peers = number(arguments[i]);
+		else if (!strcmp(name, "--adopt"))
+			job.adopted = (pid_t)number(arguments[i]);
 		else if (!strcmp(name, "--whole"))
 			job.whole = realpath(arguments[i], NULL);
 		else if (!strcmp(name, "--dir"))
@@ -110,7 +115,7 @@ static struct job parse(int count, char **arguments)
 		else
 			usage("unknown option");
 	}
-	if (!job.directory || i + 1 >= count)
+	if (!job.directory || (i + 1 >= count && job.adopted <= 0))
 		usage("a directory and a kernel are needed");
 	job.directory = realpath(job.directory, NULL);
 	if (!job.directory)
@@ -338,17 +343,21 @@ int guard_run(int count, char **arguments)
 	struct job job = parse(count, arguments);
 	int status = 0, signals = watch_signals();
 	double begun_s = now_s();
-	pid_t guard = getpid(), guest;
+	pid_t guard = getpid(), guest, ended;
 	enum reason reason;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	guest = fork();
+	guest = job.adopted ? job.adopted : fork();
 	if (guest < 0)
 		die("starting the guest", "", "", "fork: %s", strerror(errno));
 	if (guest == 0)
 		become_guest(&job, guard);
 	setpgid(guest, guest);
-	reason = watch(guest, signals, begun_s + (double)job.wall_s, &status);
+	/* One that was adopted may have ended before its end could be noticed. */
+	ended = waitpid(guest, &status, WNOHANG);
+	if (ended < 0)
+		die("adopting the guest", "", "", "process %d: %s", (int)guest, strerror(errno));
+	reason = ended ? EXITED : watch(guest, signals, begun_s + (double)job.wall_s, &status);
 	if (reason != EXITED) {
 		kill(guest, SIGKILL);
 		waitpid(guest, &status, 0);

@@ -14,9 +14,8 @@
 #include "guest/program.h"
 #include "plan/run_json.h"
 #include "run/run.h"
+#include "run/template.h"
 #include "system/fatal.h"
-
-#define PLAN "run.json"
 
 static void mount_all(void)
 {
@@ -61,7 +60,7 @@ _Noreturn void guest_run(void)
 	if (program_is_asked())
 		program_run();
 	set_environment();
-	plan_read(PLAN, &plan);
+	plan_read(template_is_asked() ? TEMPLATE_PLAN : PLAN, &plan);
 	run_execute(&plan);
 	finish();
 }

@@ -63,12 +63,11 @@ void addresses_check(const struct plan *plan)
 	for (size_t i = 0; i < plan->node_count && plan->wire_count; i++) {
 		struct address_search search = {plan, &plan->nodes[i], counts};
 		struct ifaddrmsg body = {.ifa_family = AF_INET};
-		struct request request;
 
 		if (plan->nodes[i].elsewhere)
 			continue;
-		request_begin(&request, RTM_GETADDR, 0, &body, sizeof(body));
-		netlink_dump(search.node->rtnl_fd, &request, visit_address, &search);
+		netlink_list(search.node->rtnl_fd, RTM_GETADDR, &body, sizeof(body), visit_address,
+			     &search);
 	}
 	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
 		const struct end *end = &plan->wires[i / 2].ends[i % 2];
@@ -170,10 +169,8 @@ static void check_route(const struct route *route)
 {
 	struct rtmsg body = {.rtm_family = AF_INET};
 	struct route_search search = {.route = route};
-	struct request request;
 
-	request_begin(&request, RTM_GETROUTE, 0, &body, sizeof(body));
-	netlink_dump(route->node->rtnl_fd, &request, visit_route, &search);
+	netlink_list(route->node->rtnl_fd, RTM_GETROUTE, &body, sizeof(body), visit_route, &search);
 	if (!search.found)
 		die("reading back routes of node", route->node->name, "",
 		    "one asked for is not there");

@@ -111,12 +111,11 @@ static void check(const struct plan *plan)
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct search search = {plan, &plan->nodes[i], found};
 		struct ndmsg body = {.ndm_family = AF_BRIDGE};
-		struct request request;
 
 		if (!search.node->bridge || search.node->elsewhere)
 			continue;
-		request_begin(&request, RTM_GETNEIGH, 0, &body, sizeof(body));
-		netlink_dump(search.node->rtnl_fd, &request, visit_entry, &search);
+		netlink_list(search.node->rtnl_fd, RTM_GETNEIGH, &body, sizeof(body), visit_entry,
+			     &search);
 	}
 	for (size_t i = 0; i < 2 * plan->wire_count; i++) {
 		const struct end *end = &plan->wires[i / 2].ends[i % 2];

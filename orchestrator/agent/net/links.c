@@ -171,12 +171,11 @@ static void visit_devices(const struct plan *plan, struct device_counters *count
 	for (size_t i = 0; i < plan->node_count && plan->wire_count; i++) {
 		struct device_visit visit = {plan, &plan->nodes[i], counters};
 		struct ifinfomsg body = {0};
-		struct request request;
 
 		if (plan->nodes[i].elsewhere)
 			continue;
-		request_begin(&request, RTM_GETLINK, 0, &body, sizeof(body));
-		netlink_dump(visit.node->rtnl_fd, &request, visit_device, &visit);
+		netlink_list(visit.node->rtnl_fd, RTM_GETLINK, &body, sizeof(body), visit_device,
+			     &visit);
 	}
 }
 
@@ -205,8 +204,7 @@ void link_set_mtu(struct end *end, uint32_t mtu)
 	request_begin(&request, RTM_NEWLINK, 0, &one, sizeof(one));
 	request_add_u32(&request, IFLA_MTU, mtu);
 	ask_node(end->node, &request, "changing the MTU of", end->dev);
-	request_begin(&request, RTM_GETLINK, 0, &every, sizeof(every));
-	netlink_dump(end->node->rtnl_fd, &request, visit_mtu, &reading);
+	netlink_list(end->node->rtnl_fd, RTM_GETLINK, &every, sizeof(every), visit_mtu, &reading);
 	compare_number(end, "MTU", mtu, reading.mtu);
 	end->mtu = mtu;
 }
@@ -230,12 +228,11 @@ static size_t devices_waiting(const struct plan *plan)
 
 	for (size_t i = 0; i < plan->node_count; i++) {
 		struct ifinfomsg body = {0};
-		struct request request;
 
 		if (plan->nodes[i].elsewhere)
 			continue;
-		request_begin(&request, RTM_GETLINK, 0, &body, sizeof(body));
-		netlink_dump(plan->nodes[i].rtnl_fd, &request, visit_state, &waiting);
+		netlink_list(plan->nodes[i].rtnl_fd, RTM_GETLINK, &body, sizeof(body), visit_state,
+			     &waiting);
 	}
 	return waiting;
 }

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "system/calls.h"
 #include "system/fatal.h"
 
 /* A dump is its messages, and then one that says that it is done. */
@@ -115,10 +117,21 @@ void request_unnest(struct request *request, size_t nest)
 	attribute->rta_len = (uint16_t)(head(request)->nlmsg_len - nest);
 }
 
-static void send_request(int fd, struct request *request)
+/* Sends a request, and makes the call that receives its answers; returns the result of that. */
+static long exchange(int fd, struct request *request, struct call receiving)
 {
-	if (send(fd, request->bytes, head(request)->nlmsg_len, 0) < 0)
-		die("talking to netlink", "", "", "send: %s", strerror(errno));
+	struct call calls[] = {
+		{.number = SYS_sendto,
+		 .arguments = {fd, (long)request->bytes, head(request)->nlmsg_len},
+		 .after = -1},
+		receiving,
+	};
+
+	calls_make(calls, 2);
+	if (calls[1].result < 0)
+		die("talking to netlink", "", "", "%s: %s", calls[0].result < 0 ? "send" : "recv",
+		    strerror((int)-calls[1].result));
+	return calls[1].result;
 }
 
 static int ask(int fd, struct request *request, char *why, size_t size)
@@ -128,9 +141,9 @@ static int ask(int fd, struct request *request, char *why, size_t size)
 	struct attributes attributes;
 
 	head(request)->nlmsg_flags |= NLM_F_ACK;
-	send_request(fd, request);
-	if (recv(fd, answers[0], sizeof(answers[0]), 0) < 0)
-		die("talking to netlink", "", "", "recv: %s", strerror(errno));
+	exchange(fd, request,
+		 (struct call){.number = SYS_recvfrom,
+			       .arguments = {fd, (long)answers[0], sizeof(answers[0])}});
 	if (message->nlmsg_type != NLMSG_ERROR)
 		die("talking to netlink", "", "", "answer of type %u", message->nlmsg_type);
 	if (!error->error)
@@ -173,10 +186,9 @@ static void dump(int fd, struct request *request, netlink_visit visit, void *con
 {
 	struct iovec pieces[ANSWERS];
 	struct mmsghdr parts[ANSWERS];
-	bool done = false;
+	bool asked = false, done = false;
 
 	head(request)->nlmsg_flags |= NLM_F_DUMP;
-	send_request(fd, request);
 	while (!done) {
 		int got;
 
@@ -185,7 +197,14 @@ static void dump(int fd, struct request *request, netlink_visit visit, void *con
 			parts[i] = (struct mmsghdr){
 				.msg_hdr = {.msg_iov = &pieces[i], .msg_iovlen = 1}};
 		}
-		got = recvmmsg(fd, parts, ANSWERS, MSG_WAITFORONE, NULL);
+		if (asked)
+			got = recvmmsg(fd, parts, ANSWERS, MSG_WAITFORONE, NULL);
+		else
+			got = (int)exchange(fd, request,
+					    (struct call){.number = SYS_recvmmsg,
+							  .arguments = {fd, (long)parts, ANSWERS,
+									MSG_WAITFORONE}});
+		asked = true;
 		if (got < 0)
 			die("reading back through netlink", "", "", "%s", strerror(errno));
 		for (int i = 0; i < got && !done; i++)
@@ -199,6 +218,15 @@ void netlink_dump(int fd, struct request *request, netlink_visit visit, void *co
 	pthread_mutex_lock(&asking);
 	dump(fd, request, visit, context);
 	pthread_mutex_unlock(&asking);
+}
+
+void netlink_list(int fd, uint16_t type, const void *body, size_t size, netlink_visit visit,
+		  void *context)
+{
+	struct request request;
+
+	request_begin(&request, type, 0, body, size);
+	netlink_dump(fd, &request, visit, context);
 }
 
 void attributes_parse(struct attributes *attributes, const void *data, size_t size)

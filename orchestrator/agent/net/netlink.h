@@ -36,6 +36,9 @@ int netlink_ask(int fd, struct request *request, char *why, size_t size);
 
 typedef void (*netlink_visit)(const struct nlmsghdr *message, void *context);
 void netlink_dump(int fd, struct request *request, netlink_visit visit, void *context);
+/* The same of a request without attributes. */
+void netlink_list(int fd, uint16_t type, const void *body, size_t size, netlink_visit visit,
+		  void *context);
 
 void attributes_parse(struct attributes *attributes, const void *data, size_t size);
 /* The attributes after the fixed part of a message. */

@@ -90,10 +90,8 @@ struct qdisc_reading *qdiscs_read(const struct node *node, size_t *count)
 {
 	struct reading_list list = {0};
 	struct tcmsg body = {0};
-	struct request request;
 
-	request_begin(&request, RTM_GETQDISC, 0, &body, sizeof(body));
-	netlink_dump(node->rtnl_fd, &request, visit_qdisc, &list);
+	netlink_list(node->rtnl_fd, RTM_GETQDISC, &body, sizeof(body), visit_qdisc, &list);
 	*count = list.count;
 	return list.readings;
 }

@@ -1,7 +1,7 @@
 /*
  * One run, from an empty kernel to its facts:
  *
- *     modules -> nodes, wires, sysctls, queues -> sockets -> time zero
+ *     modules (-> copies of a template) -> nodes, wires, sysctls, queues -> sockets -> time zero
  *             -> flows and scheduled changes -> counters -> facts.json
  *
  * All files are named from the current folder, which is the run directory as this process sees it.
@@ -25,6 +25,7 @@
 #include "run/part.h"
 #include "run/schedule.h"
 #include "run/snapshot.h"
+#include "run/template.h"
 #include "system/clock.h"
 #include "system/cpu_budget.h"
 #include "system/fatal.h"
@@ -74,6 +75,7 @@ void run_set_up(struct plan *plan)
 {
 	sysctl_of_log(plan, true);
 	modules_load(plan);
+	template_serve(plan);
 	part_prepare(plan);
 	/* Bridges log four lines a port, and there may be thousands. */
 	sysctl_of_log(plan, false);
