@@ -16,13 +16,14 @@ from longhaul.orchestrator.system.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The resources of this machine that a run used, in so many guests."""
+    """The resources of this machine that a run used, in so many guests; a copied one (guest_template.py) did not start by itself."""
 
     wall_s: float
     cpu_s: float
     max_rss_kb: int
     retries: int = 0
     parts: int = 1
+    copied: bool = False
 
 
 class Backend(Protocol):

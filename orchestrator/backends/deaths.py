@@ -15,8 +15,8 @@ from pathlib import Path
 from longhaul.orchestrator.system.errors import GuestDied
 from longhaul.orchestrator.system.guard import GuardReport
 
-# Deaths that are independent of the experiment: a known, rare fault of time travel itself.
-RETRYABLE = frozenset({"time_went_backwards"})
+# Deaths that are independent of the experiment: a known, rare fault of time travel itself, and a copy that was not made.
+RETRYABLE = frozenset({"time_went_backwards", "not_copied"})
 
 _LOG_TAIL_BYTES = 16_384
 # A kernel that reports one fault without end, or a module that prints for every packet, would fill the disk.
@@ -39,6 +39,11 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
         "trace_not_written",
         r"lh_(?:trace|capture|connections): writing the (?:trace|packets) failed with error \d+",
         "see whether the disk of LONGHAUL_HOME is healthy",
+    ),
+    (
+        "not_copied",
+        r"copying a started guest: .*",
+        "it will be retried once by a guest that starts by itself; if this machine ran out of memory, run fewer guests at once (`--jobs`)",
     ),
     (
         "host_memory_full",

@@ -10,13 +10,12 @@ agent, and names the cause when a guest dies before its end.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from longhaul.orchestrator.backends.fence import Fence, is_fenced, real_end, unc
 from longhaul.orchestrator.backends.guest_files import missing_files
 from longhaul.orchestrator.backends.guest_programs import PRINTED, furnish_programs
 from longhaul.orchestrator.backends.guest_root import MODULES, RUN_FILE, place, put_root_away, take_root
+from longhaul.orchestrator.backends.guest_template import can_copy, templates_of
 from longhaul.orchestrator.backends.guest_watch import check_end, follow, log_left
 from longhaul.orchestrator.backends.programs import LOG
 from longhaul.orchestrator.plan.captures import CAPTURE_FILES
@@ -142,7 +142,8 @@ class Guests:
         fence = None
         if is_fenced(run, self.settings):
             fence = Fence(run, directory, self.settings.kernel(run.kernel).resolve(), self.settings)
-        guard = self.start(directory, cpu, run, consoles=LOG.arguments, fence=fence)
+        copy = None if fence else self._copy(run, directory, cpu)
+        guard = copy or self.start(directory, cpu, run, consoles=LOG.arguments, fence=fence)
         try:
             trace = growing_traces(run, directory)[0]
             set_up_s = _SET_UP_S_PER_NODE * len(run.nodes) if run.backend == "mininet" else 0.0
@@ -150,11 +151,44 @@ class Guests:
                 check = fence.check_written if fence else None
                 report = follow(run, trace, guard, self.settings, progress, set_up_s, check)
             self.collect(run, directory, report, fence)
+        except GuestDied:
+            # The next attempt is a guest that starts by itself.
+            if copy and (templates := templates_of(directory)):
+                templates.refuse(self._kind(run))
+            raise
         finally:
             guard.close()
             if fence:
                 fence.clear()
-        return Cost(report.wall_s, report.cpu_s, report.max_rss_kb)
+        return Cost(report.wall_s, report.cpu_s, report.max_rss_kb, copied=copy is not None)
+
+    def _copy(self, run: Run, directory: Path, cpu: int) -> Guard | None:
+        """A guest that is the copy of one that has started; None where it must start by itself."""
+        templates = templates_of(directory)
+        # What captures packets opens its files when it is loaded, and those of a copy are others.
+        if templates is None or run.backend != "sandbox" or run.clock != "virtual" or run.capture is not None:
+            return None
+        if not can_copy(self.settings.kernel(run.kernel), manifest_of(self.settings.kernel(run.kernel))["hash"]):
+            return None
+
+        def start(place: Path, arguments: Sequence[str], shared: Sequence[int]) -> Guard:
+            consoles = (*LOG.arguments, *arguments)
+            return self.start(place, -1, run, consoles=consoles, shared=shared)
+
+        return templates.copy(self._kind(run), directory, cpu, self._guarding(directory), start)
+
+    def _kind(self, run: Run) -> Hashable:
+        """All that a guest depends on until its modules are loaded."""
+        named = in_kernel_names(_with_capture(run))
+        loaded = repr((named.modules, named.knobs, named.trace, named.duration_us))
+        return (run.memory_mb, run.seed, *self._programs(run).items(), loaded)
+
+    def _guarding(self, directory: Path, wall_s: int | None = None) -> list[str]:
+        """The command of a guard for a guest in this run directory."""
+        limit = str(wall_s or self.settings.wall_limit_s)
+        # A copy's guard begins in another folder than this process.
+        agent, place = str(self.agent.absolute()), str(directory.absolute())
+        return [agent, "guard", "--wall-s", limit, "--dir", place, "--remove"]
 
     def start(
         self,
@@ -170,7 +204,7 @@ class Guests:
         shared: Sequence[int] = (),
     ) -> Guard:
         """A guest for a run whose root is `directory`/guest, under its guard, confined if a fence is given, with these descriptors that it shares with others."""
-        guard = ["guard", "--cpu", str(cpu), "--wall-s", str(wall_s or self.settings.wall_limit_s), *guarding]
+        guard = [*self._guarding(directory, wall_s), "--cpu", str(cpu), *guarding]
         if shared:
             guard += ["--peers", str(len(shared) // 2)]
         command = [
@@ -197,15 +231,15 @@ class Guests:
             "PATH": "/usr/bin:/bin",
         }
         command = fence.command(command) if fence else unconfined(command)
-        arguments = [str(self.agent), *guard, "--dir", str(directory), "--remove", "--", *command]
-        return start_guard(arguments, directory / "log.txt", environment, terminal, shared)
+        return start_guard([*guard, "--", *command], directory / "log.txt", environment, terminal, shared)
 
     def furnish(self, run: Run, directory: Path, part: Mapping[str, Any] | None = None) -> None:
         """Lay out the guest's files; remove those of an earlier attempt. `part` is the run.json of a part of the run."""
-        for folder in _PRINTED:
-            shutil.rmtree(directory / folder, ignore_errors=True)
-        for file in (*_FILES_LEFT, "log.txt"):
-            (directory / file).unlink(missing_ok=True)
+        if (directory / "log.txt").exists():
+            for folder in _PRINTED:
+                shutil.rmtree(directory / folder, ignore_errors=True)
+            for file in (*_FILES_LEFT, "log.txt"):
+                (directory / file).unlink(missing_ok=True)
         guest = take_root(directory, self.agent)
         if part is not None:
             (guest / RUN_FILE).write_text(json.dumps(part))
@@ -248,9 +282,8 @@ class Guests:
             fence.copy_results(_LEFT)
             fence.clear()
             report = real_end(report)
-        for name in _LEFT:
-            with contextlib.suppress(FileNotFoundError):
-                (guest / name).rename(directory / name)
+        for name in {file.name for file in guest.iterdir()}.intersection(_LEFT):
+            (guest / name).rename(directory / name)
         self._note_kernel(run, directory)
         try:
             check_log(run.experiment, directory / "log.txt")

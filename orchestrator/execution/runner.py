@@ -93,7 +93,7 @@ class Runner:
             if run.script is not None:
                 # Its hosts, links and flows are known now.
                 run = Run.from_json(json.loads((directory / "run.json").read_text()))
-            if run.backend == "sandbox" and run.clock == "virtual" and cost.parts == 1:
+            if run.backend == "sandbox" and run.clock == "virtual" and cost.parts == 1 and not cost.copied:
                 note_run(guest_estimate_s(run), cost.cpu_s)
             outcome, status = None, "failed"
             try:

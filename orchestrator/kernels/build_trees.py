@@ -124,7 +124,7 @@ def _compile(settings: Settings, trees: SourceTrees, kernel: NamedKernel, sandbo
             "COUNTING": "",
         }
         run_script(words, _BUILDING, environment)
-        manifest = manifest_of(out)
+        manifest = dict(manifest_of(out))
         manifest["parts"] = kernel.parts(absent)
         (out / "manifest.json").write_text(json.dumps(manifest) + "\n")
         try:

@@ -47,6 +47,9 @@ SAME_PROGRAMS: dict[str, str] = {
     # The agent that reads a node's settings, addresses and queues together, and the kernel 6.12 whose memory is private to its process.
     "626bd3f62dd1a8c5653eeaf0242ec82973d9b70b486eb3ba8c7d095e38d59614": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
     "192961c73e16e41c09062248b007063a": "f60778cbf6386684843d52e6209daac2",
+    # The agent and the kernel 6.12 of guests that are copied.
+    "47a632c6e70df41048600400e6d9032c2d0f5a02137611d753247bdb94815e61": "70beeabf872649fc4edd125efae48b9adfca3a47cfbd3d4078714d962e87920d",
+    "0dbdeea2fff6fd019b0545fdd8ae2795": "f60778cbf6386684843d52e6209daac2",
 }
 
 

@@ -13,7 +13,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -26,6 +26,7 @@ _DYING_S = 5.0
 
 # By the staging folders of this process.
 _SPARE_FOLDERS: dict[Path, list[Path]] = {}
+_LAST_ACTS: dict[Path, list[Callable[[], None]]] = {}
 
 
 class Staging:
@@ -52,11 +53,14 @@ class Staging:
                 "set LONGHAUL_HOME to a folder you may write",
             ) from error
         _SPARE_FOLDERS[self._folder] = []
+        _LAST_ACTS[self._folder] = []
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for act in _LAST_ACTS.pop(self._folder):
+            act()
         del _SPARE_FOLDERS[self._folder]
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._lock)
@@ -83,6 +87,11 @@ class Staging:
 def spare_folders(directory: Path) -> list[Path] | None:
     """Folders beside a run directory that the next runs of this process can use: a list to take from and to add to. None outside of staging."""
     return _SPARE_FOLDERS.get(directory.parent)
+
+
+def act_at_end(directory: Path, act: Callable[[], None]) -> None:
+    """Do something before the staging folder of a run directory is deleted, to end what serves the runs of this process."""
+    _LAST_ACTS[directory.parent].append(act)
 
 
 def _remove(folder: Path) -> None:

@@ -13,6 +13,8 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,16 @@ from longhaul.orchestrator.system.settings import Settings
 _SETTLED_S = 2.0
 
 
-def manifest_of(kernel: Path) -> dict[str, Any]:
+def manifest_of(kernel: Path) -> Mapping[str, Any]:
     """The manifest in the folder of a built kernel; FileNotFoundError without one."""
-    manifest: dict[str, Any] = json.loads((kernel / "manifest.json").read_text())
+    file = kernel / "manifest.json"
+    return _manifest(file, _state(file))
+
+
+@lru_cache(maxsize=64)
+def _manifest(file: Path, state: str) -> Mapping[str, Any]:
+    """The content of a manifest in this state of the file; a run asks for it several times."""
+    manifest: Mapping[str, Any] = json.loads(file.read_text())
     return manifest
 
 

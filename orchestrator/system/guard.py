@@ -22,6 +22,7 @@ from longhaul.orchestrator.system.errors import BackendError
 
 # The guard writes one line here when the guest has ended.
 _REPORT_FD = 3
+LOG_FLAGS, LOG_MODE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
 # The guest's terminal, for the guard.
 _TERMINAL_FD = 6
 # What it shares with other guests: memory and doorbell of each.
@@ -55,8 +56,9 @@ class Effort:
 class Guard:
     """A running guest behind its guard. Closing it ends the guest."""
 
-    def __init__(self, pid: int, control: int, report: int, directory: Path) -> None:
+    def __init__(self, pid: int, control: int, report: int, directory: Path, *, is_child: bool = True) -> None:
         self.pid = pid
+        self._is_child = is_child
         self.directory = directory
         self._control = control
         self._report = report
@@ -109,10 +111,10 @@ class Guard:
         line = b""
         while chunk := os.read(self._report, 4096):
             line += chunk
-        _, status = os.waitpid(self.pid, 0)
+        status = os.waitpid(self.pid, 0)[1] if self._is_child else 0
         if not line:
             # The guard itself was killed; the guest dies with it (PR_SET_PDEATHSIG), but not a child that it was just starting.
-            _kill_inside(self.directory)
+            _kill_inside(self.directory.resolve())
             return GuardReport(None, _signal_of(status), "guard_killed", 0.0, 0.0, 0)
         report = json.loads(line)
         return GuardReport(
@@ -185,7 +187,7 @@ def start_guard(
     report_read, report_write = os.pipe()
     actions = [
         (os.POSIX_SPAWN_DUP2, control_read, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.fspath(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644),
+        (os.POSIX_SPAWN_OPEN, 1, os.fspath(log), LOG_FLAGS, LOG_MODE),
         (os.POSIX_SPAWN_DUP2, 1, 2),
         (os.POSIX_SPAWN_DUP2, report_write, _REPORT_FD),
     ]
@@ -206,4 +208,4 @@ def start_guard(
         os.close(report_write)
         for number in high:
             os.close(number)
-    return Guard(pid, control_write, report_read, log.parent.resolve())
+    return Guard(pid, control_write, report_read, log.parent)

@@ -42,6 +42,8 @@ def written(tmp_path: Path, parts: int) -> Path:
     return file
 
 
+_WRITTEN = {"experiment": "long", "flows": [{"name": "app", "cc": "cubic"}]}
+
 Command = Callable[..., subprocess.Popen[str]]
 
 
@@ -109,6 +111,41 @@ def test_a_killed_longhaul_leaves_no_process_or_partial_run(
     command.send_signal(sent)
     command.communicate(timeout=30)
     assert command.returncode == code
+    assert_nothing_left(home)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.02, 0.5])
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_killed_longhaul_leaves_no_template_or_copy(
+    longhaul: Command, tmp_path: Path, sent: int, code: int, delay_s: float
+) -> None:
+    """The second run of a sweep is a copy: with it and its template there are three kernels."""
+    home, file = tmp_path / "home", tmp_path / "sweep.json"
+    sweep = {"path.rtt": ["40 ms", "41 ms"]}
+    file.write_text(json.dumps({**_WRITTEN, **LONG, "parts": 1, "sweep": sweep}))
+    command = longhaul(file, home, LONGHAUL_JOBS="2")
+    wait_for(lambda: len(kernels(home)) == (2 if delay_s == 0 else 3))
+    time.sleep(delay_s)
+    command.send_signal(sent)
+    command.communicate(timeout=30)
+    assert command.returncode == code
+    # The folder of a run that has no guard yet is deleted by the next command.
+    wait_for(lambda: not guests(home) and not guards(home), _SOON_S)
+    if delay_s > 0:
+        assert_nothing_left(home)
+
+
+def test_a_killed_guard_ends_its_copy(longhaul: Command, tmp_path: Path) -> None:
+    home, file = tmp_path / "home", tmp_path / "sweep.json"
+    sweep = {"path.rtt": ["40 ms", "41 ms"]}
+    file.write_text(json.dumps({**_WRITTEN, **LONG, "parts": 1, "sweep": sweep}))
+    command = longhaul(file, home, LONGHAUL_JOBS="2")
+    wait_for(lambda: len(kernels(home)) == 3)
+    for guard in guards(home):
+        os.kill(guard, signal.SIGKILL)
+    output, _ = command.communicate(timeout=30)
+    assert command.returncode == 4
+    assert [run["status"] for run in json.loads(output)["runs"]] == ["failed", "failed"]
     assert_nothing_left(home)
 
 
