@@ -129,6 +129,7 @@ class Templates:
         """A copy for a run directory; None for the first guest of a kind, and if no copy can be had."""
         with self._lock:
             self._requests += 1
+            self._clear()
             if kind in self._refused or not self._is_worth_one(kind):
                 return None
             for _ in range(2):
@@ -157,8 +158,8 @@ class Templates:
         with self._lock:
             for kind in [*self._templates]:
                 self._dismiss(kind)
+            self._clear(_ENDING_S)
             for guard in self._ending:
-                guard.wait(_ENDING_S)
                 guard.close()
 
     def _is_worth_one(self, kind: Hashable) -> bool:
@@ -175,6 +176,13 @@ class Templates:
             return False
         self._dismiss(oldest)
         return True
+
+    def _clear(self, wait_s: float = 0) -> None:
+        """Forget dismissed templates that have ended."""
+        for guard in [*self._ending]:
+            if guard.wait(wait_s):
+                guard.close()
+                self._ending.remove(guard)
 
     def _dismiss(self, kind: Hashable) -> None:
         if template := self._templates.pop(kind, None):
