@@ -1,14 +1,14 @@
 """Templates: guests that have started and loaded their modules, and that their kernel copies for run after run.
 
     this process --socket--> template (a guest that waits)
-         |                       `-- fork --> guard --> copy: a guest that goes on with its own run.json
+         |                       `-- fork --> guard --> copy: a guest that continues with its own run.json
          `------pipe---------------------------^
 
 Most of a short run is the start of its guest, which is the same for all points of a sweep. The second guest of a kind in a process starts a
 template of it, and this and the further ones are copies. A copy has memory of its own and does the same as a guest that started by itself, so
 its trace is the same to the byte. Guests are of one kind when they do the same until their modules are loaded.
 
-A template belongs to the staging folder of its process. It ends with the process, and when nobody has wanted a copy for a while.
+A template belongs to the staging folder of its process. It ends with the process, and when no copy was wanted for a while.
 """
 
 from __future__ import annotations

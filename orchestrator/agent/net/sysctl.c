@@ -47,7 +47,7 @@ struct setting {
 	char path[160], read_back[512];
 	bool may_lack; /* by a kernel without it */
 	const char **
-		kept; /* what the kernel holds after the write, in memory that stays; NULL: nobody wants it */
+		kept; /* what the kernel holds after the write, in memory that stays; NULL: it is not kept */
 };
 
 static struct setting settings[SETTINGS_AT_ONCE];

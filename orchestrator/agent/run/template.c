@@ -1,3 +1,4 @@
+/* The kernel copies the guest; the agent says when, and reads the plan of each copy. */
 #include "run/template.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* One call of the sandbox kernel makes many; elsewhere they are made one after the other. */
 #include "system/calls.h"
 
 #include <errno.h>
