@@ -32,7 +32,7 @@ from longhaul.orchestrator.system.guard import LOG_FLAGS, LOG_MODE, Guard
 # The argument of the kernel, and the number of the socket in the guest.
 ARGUMENT = "lh_template"
 _SOCKET_FD = 8
-# The guest's kernel remembers files that it has read, so this is not the name of a run's file.
+# Not the name of a run's file, so that a copy cannot take one for the other.
 _PLAN = "template.json"
 # A guest starts in a hundredth of a second.
 _PATIENCE_S = 10.0
@@ -54,6 +54,7 @@ class Template:
 
     def __init__(self, directory: Path, start: Start) -> None:
         """Start it with the root of a run directory."""
+        # It stays as long as the template: a number of a file in it must not become that of a file of a copy.
         place = directory.with_name(f"{directory.name}-template")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
@@ -75,9 +76,8 @@ class Template:
                 raise
         except BaseException:
             ours.close()
-            raise
-        finally:
             shutil.rmtree(place, ignore_errors=True)
+            raise
 
     def copy(self, directory: Path, cpu: int, guard: Sequence[str]) -> Guard:
         """A guest for a run directory, under the guard with this command; OSError if the template has ended."""
@@ -160,7 +160,7 @@ class Templates:
                 self._dismiss(kind)
             self._clear(_ENDING_S)
             for guard in self._ending:
-                guard.close()
+                _end(guard)
 
     def _is_worth_one(self, kind: Hashable) -> bool:
         """Whether a kind has a template or gets one: if it was wanted before, and there is room or one that is not wanted any more."""
@@ -181,12 +181,18 @@ class Templates:
         """Forget dismissed templates that have ended."""
         for guard in [*self._ending]:
             if guard.wait(wait_s):
-                guard.close()
+                _end(guard)
                 self._ending.remove(guard)
 
     def _dismiss(self, kind: Hashable) -> None:
         if template := self._templates.pop(kind, None):
             self._ending.append(template.dismiss())
+
+
+def _end(guard: Guard) -> None:
+    """End the guard of a template, with the folder of the template."""
+    guard.close()
+    shutil.rmtree(guard.directory, ignore_errors=True)
 
 
 def _note(kinds: dict[Hashable, None], kind: Hashable) -> None:

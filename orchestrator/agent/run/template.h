@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 
 #define PLAN "run.json"
-/* Has another name than the plans of the copies: the guest's kernel remembers a file that it has read. */
+/* Has another name than the plan of a copy, so that neither is taken for the other. */
 #define TEMPLATE_PLAN "template.json"
 
 /* Whether this guest is a template; in its copies too. */
