@@ -282,8 +282,9 @@ class Guests:
             fence.copy_results(_LEFT)
             fence.clear()
             report = real_end(report)
-        for name in {file.name for file in guest.iterdir()}.intersection(_LEFT):
-            (guest / name).rename(directory / name)
+        else:
+            for name in {file.name for file in guest.iterdir()}.intersection(_LEFT):
+                (guest / name).rename(directory / name)
         self._note_kernel(run, directory)
         try:
             check_log(run.experiment, directory / "log.txt")
