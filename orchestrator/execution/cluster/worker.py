@@ -11,6 +11,7 @@ the two processes is killed, no guest and no second process is left.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import platform
@@ -60,7 +61,9 @@ async def _serve(settings: Settings, scheduler: str, slots: int) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        loop.call_soon_threadsafe(stopped.set)
+        # A worker that is already ending deletes its staging folder: no second signal may interrupt that.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(stopped.set)
 
     # Before the bench, whose staging folder a sudden end would leave behind.
     when_asked_to_stop(stop)
