@@ -39,7 +39,7 @@ _PATIENCE_S = 10.0
 # One that is dismissed ends at once; one that hangs is killed.
 _ENDING_S = 1.0
 _IDLE_S = 30
-# Each keeps the memory of a guest that has started, some 15 MB.
+# Each keeps the memory of a guest that has started, some 13 MB.
 _MOST = 6
 # A template that so many other guests did not want gives way.
 _PATIENCE_REQUESTS = 100

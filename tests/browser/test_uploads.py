@@ -71,6 +71,11 @@ def test_a_folder_is_uploaded_built_compared_and_launched(visitor: Visitor, fold
         lambda answer: answer.request.method == "POST" and answer.url.endswith("/module-sources")
     ):
         page.get_by_label("Folder", exact=True).set_input_files(folder)
+    # The response to the list may still be on its way to this process.
+    for _ in range(200):
+        if lists:
+            break
+        page.wait_for_timeout(100)
     route, before = lists[0]
     route.fulfill(response=before)
     kernel = page.get_by_role("region", name="Kernel 6.12", exact=True)
