@@ -16,6 +16,12 @@
 #error "Longhaul's modules are written for Linux 5.10 to 7.3: build them for one of these"
 #endif
 
+/* This came with 5.14. */
+#include <linux/sched.h>
+#ifndef task_is_running
+#define task_is_running(task) ((task)->state == TASK_RUNNING)
+#endif
+
 /* The window's accessors came with 5.19. */
 #ifndef LH_HAVE_CWND_ACCESSORS
 /* A header of earlier kernels sets a variable that nothing reads, which W=1 reports. */
