@@ -58,6 +58,8 @@ class Template:
         place = directory.with_name(f"{directory.name}-template")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
+        # The number of the last request for it.
+        self.used = 0
         try:
             (place / "home").mkdir(parents=True)
             shutil.copytree(directory / "guest", place / "guest", copy_function=_link)
@@ -81,9 +83,9 @@ class Template:
 
     def copy(self, directory: Path, cpu: int, guard: Sequence[str]) -> Guard:
         """A guest for a run directory, under the guard with this command; OSError if the template has ended."""
+        log = os.open(directory / "log.txt", LOG_FLAGS, LOG_MODE)
         control_read, control_write = os.pipe()
         report_read, report_write = os.pipe()
-        log = os.open(directory / "log.txt", LOG_FLAGS, LOG_MODE)
         words = [str(cpu), str(directory.absolute()), *guard, "--adopt"]
         try:
             # So that the log of a copy is complete.
@@ -96,11 +98,18 @@ class Template:
                 raise OSError("the template has ended")
         except OSError:
             os.close(control_write)
+            os.close(report_write)
+            report_write = -1
+            # One that only hung could still make the copy, in a folder that another guest uses by then.
+            _end(self.dismiss())
+            while os.read(report_read, 4096):
+                pass
             os.close(report_read)
             raise
         finally:
             for number in (control_read, report_write, log):
-                os.close(number)
+                if number >= 0:
+                    os.close(number)
         (pid,) = struct.unpack("i", answer)
         return Guard(pid, control_write, report_read, directory, is_child=False)
 
@@ -118,9 +127,7 @@ class Templates:
         # Kinds that were wanted once, and those that cannot be copied, the oldest first.
         self._seen: dict[Hashable, None] = {}
         self._refused: dict[Hashable, None] = {}
-        # The number of requests, and that of each template's last one.
         self._requests = 0
-        self._used: dict[Hashable, int] = {}
         # Of templates that end.
         self._ending: list[Guard] = []
         self._lock = threading.Lock()
@@ -138,12 +145,12 @@ class Templates:
                 except (OSError, BackendError):
                     # A guest that starts by itself reports it.
                     break
-                self._templates[kind], self._used[kind] = template, self._requests
+                self._templates[kind], template.used = template, self._requests
                 try:
                     return template.copy(directory, cpu, guard)
                 except OSError:
                     # It has waited for too long, or was killed.
-                    self._dismiss(kind)
+                    del self._templates[kind]
             _note(self._refused, kind)
             return None
 
@@ -171,8 +178,8 @@ class Templates:
             return False
         if len(self._templates) < _MOST:
             return True
-        oldest = min(self._templates, key=lambda one: self._used[one])
-        if self._requests - self._used[oldest] < _PATIENCE_REQUESTS:
+        oldest = min(self._templates, key=lambda one: self._templates[one].used)
+        if self._requests - self._templates[oldest].used < _PATIENCE_REQUESTS:
             return False
         self._dismiss(oldest)
         return True
