@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from longhaul.orchestrator.database.access.shares import Shares
@@ -20,6 +20,7 @@ from longhaul.orchestrator.execution.prediction_status import Predictions
 from longhaul.orchestrator.execution.reproduction_status import Standings
 from longhaul.orchestrator.execution.submission import Desk
 from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 

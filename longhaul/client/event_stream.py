@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.client.connection import Connection, Interrupted
 from longhaul.orchestrator.live.live_series import LiveEvent
 from longhaul.orchestrator.system.errors import ServiceUnavailable
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

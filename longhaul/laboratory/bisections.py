@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -27,6 +27,7 @@ from longhaul.orchestrator.spec.load import plain_data
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError, PlanError
 from longhaul.orchestrator.system.files import write_whole
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings, load_settings
 from longhaul.results.bisection import Bisection
 

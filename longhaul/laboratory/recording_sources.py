@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Ints
 from longhaul.orchestrator.recorded_links.formats import TABLE, format_of
 from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 from longhaul.orchestrator.system.errors import PlanError, ResultsError, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import format_rate
 

@@ -7,7 +7,6 @@ does. (A sized flow's measures end when its receiver has every byte; only the cu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from longhaul.orchestrator.analysis.panels import MOST_QUEUES, flow_label
 from longhaul.orchestrator.analysis.raw_series import Raw, Span, goodput, queue_delays, round_trips
 from longhaul.orchestrator.analysis.series import Floats, queue_delays_ms, round_trips_ms
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import ColumnSource, Trace
 
 # The number of shares of a curve, evenly spaced.

@@ -8,7 +8,6 @@ trace is sampled, cannot determine: which flow a dropped packet belonged to.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from longhaul.orchestrator.plan.run_document import (
     RunNumbers,
 )
 from longhaul.orchestrator.spec.model import PROGRAM
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import DROP_QUEUE, Records, Trace
 
 # Values read back from the run or from one of its flows (facts.json).

@@ -13,13 +13,13 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run_document import RunNumbers
 from longhaul.orchestrator.spec.amounts import read_amount, write_amount
 from longhaul.orchestrator.spec.measures import MEASURES
 from longhaul.orchestrator.system.errors import PlanError, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _LONGEST = 400
 _OPERATIONS: Mapping[type[ast.AST], Callable[..., float]] = {

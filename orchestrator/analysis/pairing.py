@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.analysis.aggregate import point_key, without
 from longhaul.orchestrator.plan.run_document import OfEveryRun, RunDocument
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate, spell_number
 
 Pair = tuple[RunDocument, RunDocument]

@@ -8,12 +8,13 @@ The series are those of timelines.py, of the whole run; a panel without any valu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.timelines import POINTS, timeline
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.preview.flow_text import control_label
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import Trace
 
 # More goodputs than this are a band, not a line.

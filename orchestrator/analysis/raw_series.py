@@ -11,7 +11,6 @@ Values stay as they are stored; a caller that keeps some of them converts only t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from longhaul.orchestrator.analysis.series import (
     ticks_within_s,
 )
 from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVER, Columns, ColumnSource, SpanNs
 
 # TCP's values without a slow start threshold, and without a limit of its pacing.

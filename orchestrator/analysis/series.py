@@ -5,13 +5,13 @@ The probe writes a FLOW or LINK record at a tick only if something changed, so a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import Columns, Records, Trace
 
 Floats = NDArray[np.float64]

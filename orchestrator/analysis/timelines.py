@@ -10,7 +10,6 @@ such as the window of UDP, is empty.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -36,6 +35,7 @@ from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.thinning import thin
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import NotFound, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import ColumnSource
 
 POINTS = 2000

@@ -9,7 +9,7 @@ the order of the kernel's work, which is part of a run: another order is a diffe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from longhaul.orchestrator.analysis.compare import Comparison
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.results.traces import read_in_groups
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, RECORD_BYTES, TRACE_KINDS, Records
 
 # Kinds whose id is that of a link; others have that of a flow.

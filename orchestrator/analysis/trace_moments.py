@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.run import Flow, Link, Run
 from longhaul.orchestrator.preview.changes import run_marks
 from longhaul.orchestrator.system.errors import NotFound, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import (
     DROP_RANDOM,
     EVENT_COMPLETED,

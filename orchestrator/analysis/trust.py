@@ -6,13 +6,13 @@ Runs are paired by their seeds: start times and the draws of chance are the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from longhaul.orchestrator.analysis.intervals import mean_interval
 from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Measures of every flow, of the path, of the run; a difference is a share of the reference, or absolute.
 _FLOW_MEASURES = ("goodput", "rtt_min", "rtt_p50", "cwnd_mean", "retransmits")

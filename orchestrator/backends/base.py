@@ -6,11 +6,11 @@ directory (`run`). It leaves the files of docs/run-directory.md there, or raises
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from longhaul.orchestrator.plan.run import Progress, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 

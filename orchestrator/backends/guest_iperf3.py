@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import ask_program, run_program
 
 MISSING = ("iperf3", "run `apt-get install iperf3`")

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from longhaul.orchestrator.kernels.build_user_modules import Place, find_lines
 from longhaul.orchestrator.plan.run import Module, Run
 from longhaul.orchestrator.system.errors import GuestDied, KernelComplained, LonghaulError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import printable
 from longhaul.orchestrator.system.settings import Settings
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Where a program finds the run directory.
 SHARED = "/run/longhaul"

@@ -13,10 +13,10 @@ import mmap
 import os
 import socket
 import struct
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.guests.cut import Cut
 from longhaul.orchestrator.system.errors import BackendError, remedy
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _HEADER_BYTES, _CURSORS_BYTES, _CURSOR_BYTES = 4096, 4096, 256
 _LANE_BYTES, _EPOCH_AT, _PUBLISHED_AT = 384, 24, 128

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.system.errors import RunTimedOut
 from longhaul.orchestrator.system.guard import Effort, Guard
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # No check is later than this, unless this process was delayed too: then the guest's state in between is unknown.
 _LONGEST_INTERVAL_S = 1.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -19,6 +19,7 @@ from longhaul.orchestrator.database.connection import InDatabase, chunks
 from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import normal, word
 from longhaul.orchestrator.database.tables import ANNOTATION_WORDS, ANNOTATIONS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _TAG = "tag="
 

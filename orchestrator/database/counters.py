@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
 
 from longhaul.orchestrator.database.connection import InDatabase, insert_new
 from longhaul.orchestrator.database.tables import COUNTS, EXPORTERS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # An exporter without a report for this long counts only with the samples that it left waiting.
 _FORGET_S = 24 * 3600

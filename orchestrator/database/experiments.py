@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
@@ -27,6 +26,7 @@ from longhaul.orchestrator.database.tables import BASELINES, DOCUMENTS, EXPERIME
 from longhaul.orchestrator.database.work import Wanted, enqueue
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import Conflict, NotFound
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Row = dict[str, Any]
 ALL = Filter()

@@ -8,7 +8,6 @@ found in the same way: those of a run, and those of its experiments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, Table, and_, or_, select, union
@@ -16,6 +15,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, or_, select, union
 from longhaul.orchestrator.database.search_fields import asked_words, spellings, word
 from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import ANNOTATION_WORDS, EXPERIMENT_RUNS, RUNS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -14,6 +13,7 @@ from longhaul.orchestrator.database.statuses import KEPT
 from longhaul.orchestrator.database.tables import DOCUMENTS, EXPERIMENT_RUNS, EXPERIMENTS, RUNS
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.system.errors import NotFound
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _BATCH = 500
 _SHORTEST_ID = 4

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Self
 
 from sqlalchemy import Connection, delete, select, update
@@ -20,6 +20,7 @@ from longhaul.orchestrator.database.connection import InDatabase, insert_new
 from longhaul.orchestrator.database.tables import RUNS, SPANS
 from longhaul.orchestrator.plan.run_document import PrometheusSpan
 from longhaul.orchestrator.system.errors import ExportError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Between two runs, and between a run and now: the mark of a run's end is after it.
 GAP_MS = 1000

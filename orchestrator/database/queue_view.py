@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select
@@ -11,6 +10,7 @@ from longhaul.orchestrator.database.connection import Database
 from longhaul.orchestrator.database.lists.queue_order import in_order, is_free
 from longhaul.orchestrator.database.statuses import LIVE
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, WORK
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Row = dict[str, Any]
 

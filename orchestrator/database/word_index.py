@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -21,6 +20,7 @@ from longhaul.orchestrator.database.connection import chunks
 from longhaul.orchestrator.database.filters import Filter, Sought
 from longhaul.orchestrator.database.search_fields import magnitude_of, words_of
 from longhaul.orchestrator.database.tables import RUN_WORDS, RUNS, WORDS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Runs of a word beyond this many are not counted, and a union of words with more runs is not made.
 _MOST_RUNS = 5000

@@ -16,7 +16,6 @@ import json
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
@@ -33,6 +32,7 @@ from longhaul.orchestrator.database.statuses import LIVE
 from longhaul.orchestrator.database.tables import DOCUMENTS, RUNS, WORK
 from longhaul.orchestrator.database.word_index import add_words
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Row = dict[str, Any]
 # Rows of this many runs are in memory at a time.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, insert, select
 
 from longhaul.orchestrator.database.connection import InDatabase
 from longhaul.orchestrator.database.tables import WORKERS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Row = dict[str, Any]
 

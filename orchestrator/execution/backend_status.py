@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from longhaul.orchestrator.backends import open_backend
 from longhaul.orchestrator.plan.compile import compile_plan
 from longhaul.orchestrator.plan.target import HOSTS, TARGETS, targets_of
 from longhaul.orchestrator.spec.load import load_experiment
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 

@@ -17,7 +17,7 @@ import sysconfig
 import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from longhaul.orchestrator.spec.host_policy import limits_of, load_policy
 from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError
 from longhaul.orchestrator.system.extras import need
 from longhaul.orchestrator.system.installation import AGENT, KMOD, PLAYBOOKS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import ask_program, run_script
 from longhaul.orchestrator.system.settings import Settings
 

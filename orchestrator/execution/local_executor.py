@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -37,6 +37,7 @@ from longhaul.orchestrator.system.errors import (
     ResultsError,
     RunCancelled,
 )
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 if TYPE_CHECKING:

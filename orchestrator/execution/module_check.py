@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.trial import drawn_trials, trial_of
 from longhaul.orchestrator.spec.user_code.user_modules import Entry, is_usable
 from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError, SpecError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 _LOADING = "loading module"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +31,7 @@ from longhaul.orchestrator.spec.load import Experiment, parse_experiment
 from longhaul.orchestrator.spec.yaml_text import document_text
 from longhaul.orchestrator.system.errors import BackendError
 from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import format_duration, format_rate
 from longhaul.orchestrator.trace.records import Trace

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.analysis.prediction.observation import Observation, observe
@@ -24,6 +23,7 @@ from longhaul.orchestrator.plan.run_identity import run_id
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 # Observations that stay in memory, so that a question that is asked again and again reads no trace twice.

@@ -15,7 +15,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +30,7 @@ from longhaul.orchestrator.recorded_links.recorded_file import RecordedFile
 from longhaul.orchestrator.spec.recordings import is_imported, recording_file
 from longhaul.orchestrator.system.errors import DiskFull, NotFound, OverLimit, PlanError, ResultsError, remedy
 from longhaul.orchestrator.system.files import file_sha256
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import parse_duration
 

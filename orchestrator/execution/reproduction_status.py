@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -39,6 +39,7 @@ from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import count_points
 from longhaul.orchestrator.system.errors import FidelityBroken
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 # A chart of a figure for a response: its plates as SVG, and its numbers as CSV.

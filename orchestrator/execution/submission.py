@@ -13,7 +13,7 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from longhaul.orchestrator.backends import open_backend
@@ -48,6 +48,7 @@ from longhaul.orchestrator.system.errors import (
     RunDamaged,
     SpecError,
 )
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 # Reading and compiling occupies a processor, longer with more points; more than this many at once would only wait for each other.

@@ -12,7 +12,6 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.modules.build import Build, BuiltModule, build_source, run_build, source_texts
@@ -20,6 +19,7 @@ from longhaul.orchestrator.modules.objects import VERSION, renamed
 from longhaul.orchestrator.modules.recipe import Recipe
 from longhaul.orchestrator.plan.run import Module
 from longhaul.orchestrator.system.errors import BackendError, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import making
 from longhaul.orchestrator.system.settings import Settings
 

@@ -14,7 +14,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -23,6 +23,7 @@ from longhaul.orchestrator.plan.run_document import KernelParts
 from longhaul.orchestrator.spec.kernel_versions import KERNEL_NAME, KERNEL_NAME_RULE
 from longhaul.orchestrator.system.errors import BackendError, NotFound, PlanError, nearest, remedy
 from longhaul.orchestrator.system.installation import KMOD
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import making
 from longhaul.orchestrator.system.process import run_script
 from longhaul.orchestrator.system.settings import Settings

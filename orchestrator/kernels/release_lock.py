@@ -16,10 +16,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.system.installation import AGENT_FILE, KMOD
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 LOCK = KMOD / "sandbox/release.lock"
 # The agent's path among the parts.

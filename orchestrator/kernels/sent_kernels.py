@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -41,6 +41,7 @@ from longhaul.orchestrator.system.errors import (
     PlanError,
     remedy,
 )
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import locked
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.untrusted_folder import discard

@@ -17,7 +17,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.kernels.archives import NO_SPACE, Unpack, full_disk, unpack_archive
@@ -25,6 +24,7 @@ from longhaul.orchestrator.kernels.patch_messages import offsets_of, reject_of
 from longhaul.orchestrator.kernels.tree_rules import check_entries
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable, PlanError, remedy
 from longhaul.orchestrator.system.files import file_sha256
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import locked, locked_folder
 from longhaul.orchestrator.system.process import Ended, run_program
 

@@ -15,7 +15,7 @@ one cell after the end. Only rates are averaged, and the result does not depend 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.live.moments import STALE, START, Moments
 from longhaul.orchestrator.live.readings import COUNTS, INFO, STATES, Floats, Rate, Reading, labels, rates, without_sack
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import Records, Trace
 
 CELL_MS = 10

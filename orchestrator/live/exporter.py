@@ -14,7 +14,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.live.remote_write import Answer, RemoteWriter, Request, Verdict
@@ -22,6 +21,7 @@ from longhaul.orchestrator.live.spool import Spool, Spooled
 from longhaul.orchestrator.live.stream import NICE, Stream
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import ResultsError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import lower_priority
 from longhaul.orchestrator.system.settings import Settings
 

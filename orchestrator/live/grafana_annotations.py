@@ -12,7 +12,6 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -21,6 +20,7 @@ import httpx
 from longhaul.orchestrator.live.grafana_links import run_on_service
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Grafana
 
 _LOG = logging.getLogger("longhaul.grafana")

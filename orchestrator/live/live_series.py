@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.live.downsampling import Samples
 from longhaul.orchestrator.live.moments import STALE
 from longhaul.orchestrator.plan.run import Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ place fails one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 GAUGE, COUNTER, HISTOGRAM = "gauge", "counter", "histogram"
 

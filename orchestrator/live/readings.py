@@ -8,7 +8,6 @@ RATES    the rise of counters in each cell, as bit/s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from longhaul.orchestrator.live.metrics import BY_NAME
 from longhaul.orchestrator.live.moments import CHANGE
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Floats = NDArray[np.float64]
 

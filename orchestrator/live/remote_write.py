@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from longhaul.orchestrator.live.downsampling import Bits, Ints
 from longhaul.orchestrator.system.errors import ServiceUnavailable
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Prometheus
 
 # A request's size: a response takes milliseconds, and little is sent twice after an error.

@@ -16,10 +16,10 @@ import shutil
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.live.remote_write import Request
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import locked, take
 
 _SUFFIX = ".rw"

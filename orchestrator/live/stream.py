@@ -11,7 +11,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.database.prometheus_spans import Span
@@ -20,6 +19,7 @@ from longhaul.orchestrator.live.remote_write import Request, label_block, reques
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import PrometheusExport
 from longhaul.orchestrator.system.errors import ExportError, LonghaulError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import lower_priority
 from longhaul.orchestrator.trace.records import Trace
 from longhaul.orchestrator.trace.tail import GrowingTrace

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from longhaul.orchestrator.modules.source_text import SourceText
 from longhaul.orchestrator.system.installation import KMOD
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Hooks that changed: the number of parameters that a source may have, and the part of kmod/foreign/foreign.h for each.
 _ADAPTED = {

@@ -15,7 +15,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from longhaul.orchestrator.modules.content import content_files
@@ -27,6 +27,7 @@ from longhaul.orchestrator.system.built_kernels import is_sent
 from longhaul.orchestrator.system.confinement import Limits, View, confined
 from longhaul.orchestrator.system.errors import BackendError, PlanError
 from longhaul.orchestrator.system.installation import KMOD
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import making
 from longhaul.orchestrator.system.process import Answer, run_untrusted
 from longhaul.orchestrator.system.settings import Settings

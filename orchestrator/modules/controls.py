@@ -10,7 +10,6 @@ generated header or a name from -D says too little.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.modules.build import Build, build_source, can_build, source_texts
@@ -18,6 +17,7 @@ from longhaul.orchestrator.modules.content import adopt, content_files, content_
 from longhaul.orchestrator.modules.objects import controls_in, module_name
 from longhaul.orchestrator.modules.recipe import Recipe
 from longhaul.orchestrator.system.errors import BackendUnavailable
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import load_settings
 
 NEEDED = "a folder whose source calls tcp_register_congestion_control(), an archive or a git repository of it, or a module's object (.ko)"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from longhaul.orchestrator.modules.adapters import REFUSED
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _LONGEST = 400
 _LONGEST_LINE = 1_000

@@ -15,8 +15,9 @@ import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Changes with what this makes of an object.
 VERSION = "2"

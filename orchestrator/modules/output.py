@@ -10,11 +10,11 @@ import io
 import re
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from longhaul.orchestrator.modules.diagnosis import NO_LICENSE
 from longhaul.orchestrator.modules.objects import controls_in, has_license, module_name
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import printable
 
 _MOST_MODULES = 64

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Comments become spaces, and strings stay.
 _COMMENT_OR_TEXT = re.compile(

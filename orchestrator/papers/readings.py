@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.papers.claims import Claim, Contrast, selects
 from longhaul.orchestrator.plan.run import point_text
 from longhaul.orchestrator.plan.run_document import RunDocument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

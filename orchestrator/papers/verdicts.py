@@ -7,7 +7,7 @@ shown. Of several points the one farthest from agreement is shown. A claim is ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,7 @@ from longhaul.orchestrator.papers.readings import Reading, Unreadable, place_tex
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_rate, parse_share
 
 _UNITS = {"seconds": " s", "milliseconds": " ms", "packets": " packets", "size": " bytes"}

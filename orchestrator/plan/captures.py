@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from longhaul.orchestrator.plan.guests.cut import cut_run
 from longhaul.orchestrator.plan.run import End, Flow, Link, Module, Run
 from longhaul.orchestrator.spec.model import PROGRAM, Capture, Experiment
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 CAPTURE_MODULE = "lh_capture"
 # What it writes (kmod/lh_capture.h).

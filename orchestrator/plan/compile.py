@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.modules.content import adopt, place_of
@@ -74,6 +74,7 @@ from longhaul.orchestrator.spec.socket_options import option_text
 from longhaul.orchestrator.spec.sweep import count_points, expand, point_texts
 from longhaul.orchestrator.spec.user_code.user_modules import entries_of
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import parse_duration, parse_multiple, parse_rate, parse_size
 

@@ -13,7 +13,7 @@ smallest, so that the rest can be added where the path is not shared.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from longhaul.orchestrator.plan import recordings
@@ -40,6 +40,7 @@ from longhaul.orchestrator.spec.recordings import FIELDS
 from longhaul.orchestrator.spec.sections.path_model import Link, LinkNumbers
 from longhaul.orchestrator.spec.sections.queue_parameters import DualPI2
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import (
     parse_duration,
     parse_multiple,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.cost import wall_estimate_s
 from longhaul.orchestrator.plan.qdiscs import CLSACT, DELAYS, DUALPI2, ECT1, marks
@@ -16,6 +15,7 @@ from longhaul.orchestrator.plan.traffic.programs import programs_note
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS
 from longhaul.orchestrator.spec.kernel_versions import KERNELS_WITHOUT_DUPTHRESH, WIDE_KERNELS
 from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_size, parse_share
 
 # A tenth of a BDP starves most controls; with sixteen, most of the delay is standing queue.

@@ -7,7 +7,6 @@ router has an address in each of its own. The plan contains every neighbour, eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.link_parameters import Path
 from longhaul.orchestrator.plan.placement import Journey, Placement
@@ -17,6 +16,7 @@ from longhaul.orchestrator.plan.run import DeviceChange, End, Neighbour, Qdisc, 
 from longhaul.orchestrator.spec.graph import Lane
 from longhaul.orchestrator.spec.sections.path_model import Path as WrittenPath
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _LONGEST_DEVICE = 15
 _MOST_NETWORKS = 256

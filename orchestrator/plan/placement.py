@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
 from longhaul.orchestrator.plan.tcp_settings import HostOptions
@@ -16,6 +16,7 @@ from longhaul.orchestrator.spec.graph import Graph, Lane
 from longhaul.orchestrator.spec.model import Experiment, Flow
 from longhaul.orchestrator.spec.topology import build_graph
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import parse_duration
 from longhaul.topologies import CATALOG
 

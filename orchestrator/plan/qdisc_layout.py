@@ -12,7 +12,7 @@ The bottleneck's work on acknowledgements moves on in the same way: a flow's own
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from longhaul.orchestrator.plan.link_parameters import Buffer, LaneState, Path, PathState
 from longhaul.orchestrator.plan.placement import Placement
@@ -25,6 +25,7 @@ from longhaul.orchestrator.plan.tcp_settings import HostOptions
 from longhaul.orchestrator.plan.wifi_channels import Sender, check_channels, find_channels, find_senders, transmitter
 from longhaul.orchestrator.spec.graph import Graph, Lane
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration
 
 # Limits of queues in bytes are 32 bits wide.

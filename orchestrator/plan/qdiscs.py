@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 
 from longhaul.orchestrator.plan.run import Option, Qdisc
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 NETEM, RATE, QUEUE = "1:", "2:", "3:"
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import pathlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ from longhaul.orchestrator.spec.recordings import recording_file
 from longhaul.orchestrator.spec.sections.path_model import LinkNumbers, Recording
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.files import whole, write_whole
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import load_settings
 from longhaul.orchestrator.system.units import format_duration, parse_duration, parse_rate
 

@@ -11,7 +11,7 @@ Field names equal the keys of run.json, except `from_node` and `to_node` of a fl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from longhaul.orchestrator.plan.meaning import Group, Meaning, Phase, Programs, Requests, Script
@@ -19,6 +19,7 @@ from longhaul.orchestrator.plan.placed.host import PlacedHost
 from longhaul.orchestrator.plan.placed.policer import Policer
 from longhaul.orchestrator.plan.placed.recorded_table import RecordedTable, offered_rates
 from longhaul.orchestrator.system.dataclass_json import BESIDE, SELDOM, decode, encode, key
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import spell_number
 
 # Called with the nanoseconds since the start of a run, on its clock; it may raise to end the run.

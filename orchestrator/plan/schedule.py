@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.run import Flow, FlowChange, ModuleChange
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params, pacing_bps
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.schedule_rules import changes_in_order, steps_by_change
 from longhaul.orchestrator.spec.sections.path_model import LinkNumbers, PathNumbers
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

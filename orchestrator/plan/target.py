@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from longhaul.orchestrator.plan.queues.policers import refuse_in_real_time
 from longhaul.orchestrator.plan.run import (
@@ -21,6 +21,7 @@ from longhaul.orchestrator.plan.run import (
     Wire,
 )
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 HOSTS = "hosts"
 

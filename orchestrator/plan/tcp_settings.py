@@ -7,11 +7,11 @@ the run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.qdiscs import SKB_BYTES
 from longhaul.orchestrator.spec.fields import ACCURATE
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import parse_packets_or_size
 
 # The kernel keeps socket buffers in an int, to which the last packet is added before the comparison: so 16 MB less.

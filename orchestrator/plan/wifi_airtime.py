@@ -23,8 +23,9 @@ al., INFOCOM 2002): tau the chance to transmit in a slot, p that of a transmissi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 SLOT_US, SIFS_US, DIFS_US = 20, 10, 50
 PLCP_US = 192

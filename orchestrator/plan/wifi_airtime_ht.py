@@ -17,7 +17,6 @@ of 4. An aggregate takes frames up to its number, 65535 bytes and 5.484 ms of da
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -29,6 +28,7 @@ from longhaul.orchestrator.plan.wifi_airtime import (
     saturate,
     window,
 )
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 SLOT_US, SIFS_US, DIFS_US = 9, 16, 34
 CW_MIN = 15

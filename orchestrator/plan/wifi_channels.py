@@ -10,7 +10,6 @@ A packet's receiver is the node behind `air`: base for what the stations send, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.link_parameters import LaneState, PathState
 from longhaul.orchestrator.plan.placement import Journey
@@ -30,6 +29,7 @@ from longhaul.orchestrator.plan.wifi_airtime_ht import (
 )
 from longhaul.orchestrator.spec.graph import WIFI_N, Carriage, Graph, Lane
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_rate
 
 # RTS, CTS and ACK are sent as slowly as the slowest station of the DSSS PHY can hear.

@@ -6,11 +6,11 @@ Charts mark these moments, Grafana gets them as annotations, Prometheus as label
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.queues.policers import BPS, BURST, is_policer
 from longhaul.orchestrator.plan.run import DeviceChange, Option, Run
 from longhaul.orchestrator.preview.describe import change_text
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share, format_size
 
 # The options of a qdisc that a mark shows.

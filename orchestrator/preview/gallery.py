@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from longhaul.orchestrator.spec.load import load_experiment, shipped_experiments
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import count_points, expand
 from longhaul.orchestrator.system.dataclass_json import decode, encode
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.pace import pace
 
 _FOLDER = Path(__file__).resolve().parents[1] / "experiments"

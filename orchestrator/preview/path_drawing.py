@@ -9,13 +9,13 @@ graph, the parts that flows use are drawn first, and the rest is counted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.link_parameters import LaneState, PathState, resolve_path
 from longhaul.orchestrator.plan.placement import Journey, Placement, place_flows
 from longhaul.orchestrator.plan.schedule import path_changes
 from longhaul.orchestrator.spec.graph import Graph, Lane
 from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _MOST_NODES = 120
 _MOST_FLOWS = 100

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.plan.compile import Plan, compile_plan
@@ -21,6 +20,7 @@ from longhaul.orchestrator.preview.path_drawing import Drawing, drawing_of
 from longhaul.orchestrator.spec.load import at_point, with_sweep
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.spec.sweep import Point, count_points, expand, swept_texts
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 MOST_RUNS = 40
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from longhaul.orchestrator.spec.graph import Carriage, Graph, Lane
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate, format_share
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)")

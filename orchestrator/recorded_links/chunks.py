@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Ints = npt.NDArray[np.int64]
 

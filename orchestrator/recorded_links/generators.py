@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from longhaul.orchestrator.recorded_links.chunks import LARGEST_RATE_BPS, OPPORTUNITY_BYTES
 from longhaul.orchestrator.system.errors import PlanError, allowed_instead
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Floats = npt.NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from longhaul.orchestrator.recorded_links.mahimahi import read_mahimahi
 from longhaul.orchestrator.recorded_links.replay import Replay, Window, replay
 from longhaul.orchestrator.recorded_links.summary import summarise
 from longhaul.orchestrator.recorded_links.tables import read_table
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from longhaul.orchestrator.recorded_links.chunks import LARGEST_RATE_BPS, Chunk, Chunks, Ints
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Interpolated values change in steps of this length.
 _INTERPOLATED_NS = 1_000_000

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from longhaul.orchestrator.recorded_links.chunks import NS_PER_S, Chunk, Chunks, Ints, Summary
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # A recording of a single row holds so long, unless the length of its rows is given.
 SINGLE_ROW_NS = NS_PER_S

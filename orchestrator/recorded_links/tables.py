@@ -12,7 +12,6 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -31,6 +30,7 @@ from longhaul.orchestrator.recorded_links.chunks import (
 from longhaul.orchestrator.recorded_links.formats import COLUMNS
 from longhaul.orchestrator.recorded_links.parquet import parquet_rows
 from longhaul.orchestrator.recorded_links.text import Malformed
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _ROWS = 1 << 15
 # Of one row, in characters.

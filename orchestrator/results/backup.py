@@ -17,7 +17,6 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -26,6 +25,7 @@ from longhaul.orchestrator.database.dump import dump, is_empty, load
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import PlanError, ResultsError, remedy
 from longhaul.orchestrator.system.files import whole
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.locks import locked, making
 
 _ABOUT, _RECORD, _RUNS = "longhaul-backup.json", "record.jsonl", "runs"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -34,6 +33,7 @@ from longhaul.orchestrator.results.thrift import (
     encode_struct,
     encode_varint,
 )
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Numbers = NDArray[Any]
 Cell = str | float | int | None

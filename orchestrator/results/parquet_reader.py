@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +41,7 @@ from longhaul.orchestrator.results.parquet import (
     ZSTD,
 )
 from longhaul.orchestrator.results.thrift import ThriftError, decode_struct
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Numbers = NDArray[Any]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from longhaul.orchestrator.results.derived_files import OVERVIEW
 from longhaul.orchestrator.results.packets import PACKET_FILES, kept_packets
 from longhaul.orchestrator.results.partial_runs import partial_folders
 from longhaul.orchestrator.results.store import Store
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # A folder without a row may belong to a run that is being kept at this moment.
 _ADOPTION_S = 3600.0

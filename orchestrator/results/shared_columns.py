@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.results.parquet_reader import ParquetFile
 from longhaul.orchestrator.results.seals import check_file
 from longhaul.orchestrator.results.traces import FAULTS, FILE_NAMES, groups_within, opened, read_columns, unreadable
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVER, SELDOM_KINDS, Columns, SpanNs
 
 # About 250 MB while a chart is made.

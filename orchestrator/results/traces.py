@@ -11,7 +11,6 @@ Reading columns decodes only those columns, and only groups of rows that can con
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from longhaul.orchestrator.results.parquet_reader import FAULTS as PARQUET_FAULT
 from longhaul.orchestrator.results.parquet_reader import Group, ParquetFile
 from longhaul.orchestrator.results.seals import check_file, damaged, is_whole
 from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import (
     EVER,
     KIND_NUMBERS,

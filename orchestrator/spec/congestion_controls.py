@@ -7,11 +7,11 @@ description are in their source alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from longhaul.orchestrator.spec.parameters import Parameter, declared_parameters, described
 from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
 from longhaul.orchestrator.system.installation import KMOD
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _PACING = "SO_MAX_PACING_RATE"
 # Begins the remark on a control that replaces a known one. No name contains a space, so a study's name for a control never contains this.

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # (from node, to node): one direction of a link.
 Lane = tuple[str, str]

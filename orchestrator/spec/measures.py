@@ -6,9 +6,9 @@ amounts.py reads and writes their bounds and values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Which direction is better: a larger window or a mark is neither good nor bad by itself.
 MORE, NEITHER, LESS = 1, 0, -1

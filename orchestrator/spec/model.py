@@ -12,7 +12,7 @@ Rules between fields are in rules.py, reading and error lines in load.py, number
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import Enum
 from typing import Any
 
@@ -47,6 +47,7 @@ from longhaul.orchestrator.spec.presets import ERAS, PRESETS
 from longhaul.orchestrator.spec.sections.flow_parts import Command, Dscp, Requests, SocketOption
 from longhaul.orchestrator.spec.sections.path_model import Link, LinkNumbers, Path, PathNumbers
 from longhaul.orchestrator.spec.sections.queue_parameters import Part
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 AGGREGATES = ("mean", "median", "trimmed_mean")
 TOOLS = ("lh-flow", "iperf3")

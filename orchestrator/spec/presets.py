@@ -9,10 +9,11 @@ removes a preset's window. `label` states what a modern kernel runs under the st
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeGuard
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, find_control
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

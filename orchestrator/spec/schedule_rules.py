@@ -11,7 +11,6 @@ The numbers of the changes are computed in orchestrator/plan/schedule.py.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.spec.congestion_controls import CongestionControl, module_params
 from longhaul.orchestrator.spec.model import Change, Experiment, Flow, FlowSettings
@@ -19,6 +18,7 @@ from longhaul.orchestrator.spec.rules import MOST_FLOWS, Breach, parameter_breac
 from longhaul.orchestrator.spec.sections.path_model import LinkNumbers
 from longhaul.orchestrator.spec.yaml_text import Location
 from longhaul.orchestrator.system.errors import UnknownName, allowed_instead
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import parse_duration
 
 # An entry of `flows`, and the names of the flows in it that a change addresses.

@@ -10,13 +10,14 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from longhaul.orchestrator.system.errors import SpecError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Location = tuple[str | int, ...]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, cast
 
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Tls = Literal["starttls", "tls", "none"]

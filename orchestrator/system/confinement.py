@@ -16,11 +16,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from pathlib import Path
 
 from longhaul.orchestrator.system.errors import BackendError, BackendUnavailable
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.process import run_untrusted
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.syscalls import call_filter

@@ -37,8 +37,9 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypedDict
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 class ErrorParts(TypedDict):

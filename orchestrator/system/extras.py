@@ -9,11 +9,11 @@ be lost without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from longhaul.orchestrator.system.errors import PackagesMissing
 from longhaul.orchestrator.system.installation import FILES, IS_CHECKOUT
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # The guard writes one line here when the guest has ended.
 _REPORT_FD = 3

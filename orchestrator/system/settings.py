@@ -75,7 +75,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 
@@ -88,6 +88,7 @@ from longhaul.orchestrator.system.access_settings import (
     read_proxy_sign_in,
 )
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

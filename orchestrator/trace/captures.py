@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +18,7 @@ import cramjam
 import numpy as np
 
 from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import DROP_RANDOM, Records
 
 EVENT = np.dtype([("block", "<u8"), ("t_ns", "<i8"), ("what", "<u2"), ("interface", "<u2"), ("unused", "<u4")])

@@ -7,13 +7,13 @@ guest/connections.records   records of the trace, without a header, one after th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVENT_END, KIND_NUMBERS, RECORD_BYTES, TRACE_KINDS, trace_header
 
 LINES, RECORDS = "connections.lines", "connections.records"

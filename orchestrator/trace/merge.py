@@ -8,13 +8,13 @@ say how far they have come, and their records get the order in which one guest w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.system.errors import TraceError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import (
     EVENT_END,
     EVENT_STOPPED,

@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from longhaul.orchestrator.system.errors import TraceError
 from longhaul.orchestrator.system.files import file_sha256
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 MAGIC = "LHTRACE1"
 HEADER_BYTES = 4096

@@ -10,12 +10,12 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.pcap import blocks_of, interface_name, unpack_pcapng
 from longhaul.orchestrator.trace.records import Columns
 

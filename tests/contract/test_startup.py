@@ -28,6 +28,7 @@ OF_THE_VERSION = OF_THE_HELP | {
     "longhaul.cli.terminal.parameters",
     "longhaul.orchestrator.system.errors",
     "longhaul.orchestrator.system.files",
+    "longhaul.orchestrator.system.lazy_dataclasses",
 }
 
 

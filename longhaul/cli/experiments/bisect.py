@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +19,7 @@ from longhaul.cli.terminal.options import (
     SetOption,
 )
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.results.bisection import Bisection

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import JsonOption, NoCacheOption, WatchOption
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.orchestrator.system.errors import PlanError, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

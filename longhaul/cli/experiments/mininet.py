@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import SeedOption, SetOption
 from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.laboratory.scripts import ScriptEnd

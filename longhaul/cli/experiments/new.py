@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,7 @@ import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.orchestrator.system.errors import PlanError, SpecError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, parse_duration
 
 app = verb_app()

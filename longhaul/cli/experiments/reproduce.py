@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ import typer
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import JobsOption, JsonOption, NoCacheOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, EXIT_MISSED
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import SeedOption, SetOption
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.laboratory.shells import Finished, ShellSession

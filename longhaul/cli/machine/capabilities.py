@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from longhaul.cli.machine.system_packages import ALWAYS, lacking
@@ -27,6 +27,7 @@ from longhaul.orchestrator.system.confinement import check_possible
 from longhaul.orchestrator.system.errors import BackendUnavailable, LonghaulError
 from longhaul.orchestrator.system.extras import EXTRAS, is_installed, remedy_for
 from longhaul.orchestrator.system.installation import PAGE
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 from longhaul.orchestrator.system.units import format_size
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.orchestrator.system.errors import PlanError, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from longhaul.cli.terminal.options import JsonOption
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.execution.deployment import HostOutcome

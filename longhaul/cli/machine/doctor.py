@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +14,7 @@ from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import EXIT_DONE
 from longhaul.orchestrator.system.errors import BackendUnavailable, PlanError, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.cli.machine.capabilities import Capability

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from longhaul.cli.machine.deploy import check, deploy, restore
 from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, show_rows
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = group_app("Physical hosts and the paths between them.")
 for verb in (check, deploy, restore):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +14,7 @@ from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption, KernelOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED, show_rows
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.execution.module_check import Checked

@@ -6,7 +6,6 @@ new_module_files/tcp_newcc.c, experiment.yaml  -->  FOLDER/tcp_<name>.c, <name>.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.in_words import in_words
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

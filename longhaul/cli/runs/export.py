@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import RunArgument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

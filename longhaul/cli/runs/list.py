@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import show_rows
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

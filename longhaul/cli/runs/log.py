@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import RunArgument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

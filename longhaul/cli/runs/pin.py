@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.options import RunsArgument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

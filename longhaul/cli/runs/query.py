@@ -6,7 +6,6 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +15,7 @@ import typer
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.in_words import in_words
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.analysis.query.engine import Answer, Engine

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.in_words import in_words
 from longhaul.cli.terminal.options import JsonOption, RunArgument
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_MISSED
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from longhaul.cli.runs.backup import warn_of_damage
 from longhaul.cli.terminal.commands import command, verb_app
 from longhaul.cli.terminal.in_words import in_words
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

@@ -8,7 +8,6 @@ damaged     a file is missing or changed; `repair` runs it again with the progra
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +17,7 @@ from longhaul.cli.terminal.in_words import counted
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED
 from longhaul.orchestrator.system.errors import LonghaulError, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.results.store import Store

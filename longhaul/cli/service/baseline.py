@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption
 from longhaul.cli.terminal.output import show_rows
 from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, open_client, server_of
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = group_app("Baselines of the service: the experiments with which later ones are compared, by branch.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from longhaul.cli.terminal.output import EXIT_DONE, EXIT_FAILED, show_rows
 from longhaul.cli.terminal.service_options import TOKEN_ENV, ServerOption, TokenEnvOption, open_client, server_of
 from longhaul.orchestrator.database.statuses import EMAIL, NOTIFIED, WEBHOOK
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _THEM = "notifications"
 

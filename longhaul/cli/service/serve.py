@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from longhaul.cli.terminal.commands import command, verb_app
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 app = verb_app()
 

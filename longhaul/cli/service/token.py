@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ import typer
 from longhaul.cli.terminal.commands import command, group_app
 from longhaul.cli.terminal.options import JsonOption, read_seconds
 from longhaul.cli.terminal.output import show_rows
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.database.access.tokens import Access

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Console
@@ -21,6 +20,7 @@ from longhaul.orchestrator.analysis.report.chart import ROWS, panel_charts
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.live.live_series import Ints, LiveEvent
 from longhaul.orchestrator.system.errors import LonghaulError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # The events of one run, until it ends or the argument is set.
 Events = Callable[[threading.Event], Iterator[LiveEvent]]

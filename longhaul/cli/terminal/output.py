@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.system.errors import RunDamaged, TraceError
 from longhaul.orchestrator.system.files import check_places, write_whole
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, named_in
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import ColumnSource
 
 POINTS = 200

@@ -10,7 +10,6 @@ of tcp_cubic.c, if the trace has every ACK; a reduction counts only if it explai
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +19,7 @@ from longhaul.orchestrator.analysis.raw_series import NO_SSTHRESH, Span
 from longhaul.orchestrator.analysis.series import Floats
 from longhaul.orchestrator.analysis.timelines import named_in
 from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVER, STATE_RECOVERING, Columns, ColumnSource
 
 MOST = 600

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import (
     parse_duration,
     parse_multiple,

@@ -7,14 +7,13 @@ The queue is known at the ticks of the trace, so no stretch is shorter than a ti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from longhaul.orchestrator.analysis.series import Floats, held, ticks_within_s
 from longhaul.orchestrator.analysis.timelines import named_in
 from longhaul.orchestrator.plan.run import Link, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVER, ColumnSource
 
 COLUMNS, ROWS = 120, 40

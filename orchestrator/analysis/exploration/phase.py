@@ -8,7 +8,6 @@ An ACK gives both values at one instant; the queue is that of the last tick befo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from longhaul.orchestrator.analysis.series import Floats, delays_ms, held, rtt_f
 from longhaul.orchestrator.analysis.thinning import LEAST_POINTS, thin
 from longhaul.orchestrator.analysis.timelines import FLOW_SERIES, LINK_SERIES, named_in
 from longhaul.orchestrator.plan.run import Flow, Link, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVER, Columns, ColumnSource
 
 POINTS = 2000

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from longhaul.orchestrator.analysis.aggregate import point_key
 from longhaul.orchestrator.analysis.intervals import mean_interval
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ each segment, and those whose first byte it has seen before were sent again; of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +18,7 @@ from longhaul.orchestrator.analysis.thinning import thin
 from longhaul.orchestrator.analysis.timelines import named_in
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.system.errors import NotFound
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVER, Columns, ColumnSource
 from longhaul.orchestrator.trace.segments import Segments
 

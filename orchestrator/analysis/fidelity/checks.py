@@ -7,7 +7,6 @@ docs/fidelity.md; random shares are compared with an interval that a sound run l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from longhaul.orchestrator.plan.kernel_names import kernel_name, replaced
 from longhaul.orchestrator.plan.run import Flow, FlowChange, Run, ScheduledChange
 from longhaul.orchestrator.plan.run_document import FidelityCheck
 from longhaul.orchestrator.spec.iperf3 import IPERF3
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration
 from longhaul.orchestrator.trace.records import EVENT_END, EVENT_FLOW_CHANGE, EVENT_PATH_CHANGE, Trace
 

@@ -7,7 +7,7 @@ a limit. Verdicts for checks.py, in the run's own time: each stretch between two
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from longhaul.orchestrator.plan.qdiscs import DCF
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.tcp_settings import LARGEST_WINDOW_BYTES, MOST_BUFFER_BYTES, WOKEN_SHARE, Pipe
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import Records, Trace
 
 # Name, whether it holds, the found value.

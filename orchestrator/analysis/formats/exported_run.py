@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.run_document import FlowNumbers, RunDocument
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import ColumnSource
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from longhaul.orchestrator.analysis.intervals import student_quantile
 from longhaul.orchestrator.analysis.prediction.steady import FILLED, Steady
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _ALPHA = 0.05
 _NORMAL = 1.96

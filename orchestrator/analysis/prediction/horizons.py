@@ -6,7 +6,6 @@ A guess that only saves runs: what the runs then show decides, and too short a g
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from longhaul.orchestrator.analysis.prediction.steady import (
     LEAST_EPOCHS,
@@ -17,6 +16,7 @@ from longhaul.orchestrator.analysis.prediction.steady import (
 from longhaul.orchestrator.plan.lint import loss_bound_packets
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.congestion_controls import find_control
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # BBR measures the least round trip 10 s after it has last seen it, for 0.2 s, and sends little meanwhile.
 _PERIODS_S = {"bbr": 10.2}

@@ -6,11 +6,10 @@ packet is sent again, the receiver holds a window that waits for it and a window
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from longhaul.orchestrator.plan.tcp_settings import MOST_BUFFER_BYTES, Pipe
 from longhaul.orchestrator.spec.congestion_controls import find_control
 from longhaul.orchestrator.system.installation import KMOD
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_size
 
 _WINDOWS = 2

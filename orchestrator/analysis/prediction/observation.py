@@ -6,12 +6,11 @@ recovers is the same epoch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from longhaul.orchestrator.analysis.series import Floats, app_bytes, counter, of_flow, ticks_s
 from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import STATE_RECOVERING, Trace
 
 STREAM, OTHER = "app", "other"

@@ -7,11 +7,11 @@ fields are those of an experiment's `path`. What an experiment would refuse is r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.spec.congestion_controls import find_control
 from longhaul.orchestrator.system.errors import PlanError, UnknownName
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate, parse_duration, parse_rate, parse_size
 
 # What `all` means: the controls of Linux that hosts have without building a module and that suit long transfers.

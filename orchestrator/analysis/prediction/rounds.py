@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.analysis.prediction.completion import Completion, extrapolate, whole
@@ -27,6 +26,7 @@ from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.congestion_controls import find_control
 from longhaul.orchestrator.spec.load import parse_experiment
 from longhaul.orchestrator.spec.model import Experiment
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, parse_duration, parse_share
 
 Written = dict[str, Any]

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from longhaul.orchestrator.analysis.intervals import student_quantile
 from longhaul.orchestrator.analysis.prediction.observation import Observation
 from longhaul.orchestrator.analysis.series import Floats
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 LEAST_EPOCHS, LEAST_EPOCHS_A_STREAM = 20, 4
 SETTLING_EPOCHS, FILLED_EPOCHS, FILLED_EPOCHS_BY_CHANCE = 4, 2, 21

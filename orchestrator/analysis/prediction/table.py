@@ -7,7 +7,7 @@ Its `answer` gives the observations of experiments, an error of one, or None for
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from longhaul.orchestrator.analysis.prediction.host_settings import settings_for
@@ -27,6 +27,7 @@ from longhaul.orchestrator.analysis.prediction.rounds import (
 from longhaul.orchestrator.spec.load import plain_data
 from longhaul.orchestrator.spec.model import Experiment
 from longhaul.orchestrator.system.errors import LonghaulError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Answer = Sequence[Observation] | LonghaulError | None
 Answers = Callable[[Sequence[Experiment]], list[Answer]]

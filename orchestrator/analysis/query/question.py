@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from longhaul.orchestrator.system.errors import OverLimit, PlanError, TraceError, nearest
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # A mistake is shown with this much of the text after it.
 _SHOWN = 30

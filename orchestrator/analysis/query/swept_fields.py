@@ -10,8 +10,8 @@ A column has the last part of its field's name, or as many parts as distinguish 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import parse_duration, parse_packets, parse_rate, parse_share, parse_size
 
 _KINDS: tuple[tuple[str, Callable[[str], float]], ...] = (

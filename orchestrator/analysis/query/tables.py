@@ -14,7 +14,6 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.analysis.query.swept_fields import SweptField, swept_fields
@@ -22,6 +21,7 @@ from longhaul.orchestrator.database.kept_rows import KeptRow, KeptRows, Sweep
 from longhaul.orchestrator.plan.run_document import FlowNumbers, PathNumbers, RunNumbers
 from longhaul.orchestrator.results.store import Store
 from longhaul.orchestrator.system.errors import RunDamaged
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import parse_share
 
 Row = Mapping[str, Any]

@@ -8,7 +8,7 @@ A recording's time zero is that of its tool: the start of the test, or the first
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from longhaul.orchestrator.analysis.panels import Panel, Series
 from longhaul.orchestrator.analysis.series import Counter, Floats, bins_s
 from longhaul.orchestrator.plan.run_document import FlowNumbers, RunDocument
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 BACKEND = "recording"
 _LEAST_BIN_S = 0.1

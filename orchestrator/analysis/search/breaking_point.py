@@ -8,7 +8,7 @@ farther out than the best so far are drawn in towards the benign corner, and fin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from longhaul.orchestrator.analysis.objective import Claim
@@ -20,6 +20,7 @@ from longhaul.orchestrator.spec.amounts import write_amount
 from longhaul.orchestrator.spec.load import Experiment, parse_experiment, plain_data, with_sweep
 from longhaul.orchestrator.spec.yaml_text import put
 from longhaul.orchestrator.system.errors import BackendError, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Fields of an experiment and their values in a condition.
 Values = dict[str, Any]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.system.extras import need
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 try:
     import optuna

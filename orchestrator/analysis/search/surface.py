@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _SHADES = " .:-=+*#%@"
 # More different values than this are grouped, neighbours first.

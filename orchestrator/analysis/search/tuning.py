@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from longhaul.orchestrator.spec.parameters import Parameter
 from longhaul.orchestrator.spec.sweep import expand, point_texts
 from longhaul.orchestrator.spec.yaml_text import put
 from longhaul.orchestrator.system.errors import BackendError, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Parameters by their names, or fields of an experiment, and their values.
 Values = dict[str, Any]

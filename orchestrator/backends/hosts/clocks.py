@@ -8,10 +8,10 @@ the same instant on every host within half of that time, whatever the wall clock
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from longhaul.orchestrator.backends.hosts.ssh_channel import Channel
 from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _EXCHANGES = 12
 _PATIENCE_S = 10.0

@@ -6,13 +6,13 @@ All checks are made before any finding is reported, so that the operator gets al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from longhaul.orchestrator.backends.hosts.clocks import Reading
 from longhaul.orchestrator.plan.placed.host import PlacedHost
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.spec.host_policy import Policy
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_duration, format_rate
 
 # The agent's report on a host, on its settings, or on an echo between two hosts.

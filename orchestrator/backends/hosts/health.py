@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

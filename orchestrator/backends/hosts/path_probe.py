@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from longhaul.orchestrator.backends.hosts.handshake import greet
 from longhaul.orchestrator.backends.hosts.ssh_channel import Channel, read_json
 from longhaul.orchestrator.spec.host_policy import Policy
 from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _GAP_US = 10_000
 # A session executes one command at a time: a probe is sent in pieces of this length, with a sign of life between them.

@@ -14,7 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from longhaul.orchestrator.plan.run import (
 )
 from longhaul.orchestrator.spec.model import PROGRAM
 from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.connections import (
     Connection,
     End,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +26,7 @@ from longhaul.orchestrator.plan.meaning import Script
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.system.errors import BackendError, KernelComplained, RunTimedOut
 from longhaul.orchestrator.system.guard import Guard, GuardReport
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # What starts a script in a guest, and the text that it runs there.
 STARTER = Path(__file__).resolve().parent.parent / "mininet_programs" / "mininet_script.py"

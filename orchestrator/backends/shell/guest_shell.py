@@ -13,7 +13,7 @@ import os
 import tty
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from longhaul.orchestrator.backends.shell.reach import MOST_HOSTS, missing_paths
 from longhaul.orchestrator.plan.run import Module, Run
 from longhaul.orchestrator.system.errors import PlanError
 from longhaul.orchestrator.system.guard import Guard, GuardReport
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 _MODULE = "lh_shell"

@@ -14,7 +14,6 @@ import json
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
@@ -28,6 +27,7 @@ from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.search_fields import rerun_in
 from longhaul.orchestrator.database.statuses import BASELINE_BROKEN, ENDS, EXPERIMENT_FINISHED, KEPT, LIVE
 from longhaul.orchestrator.database.tables import BASELINES, DELIVERIES, EXPERIMENTS, SUBSCRIPTIONS
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Facts = dict[str, Any]
 WAITING, DELIVERED, FAILED, VOID, REFUSED = "waiting", "delivered", "failed", "void", "refused"

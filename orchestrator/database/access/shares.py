@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Select, insert, select
@@ -17,6 +16,7 @@ from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.statuses import MOST_SHARED_DAYS, MOST_SHARED_RUNS
 from longhaul.orchestrator.database.tables import EXPERIMENT_RUNS, EXPERIMENTS, RUNS, SHARES, TOKENS
 from longhaul.orchestrator.system.errors import NotFound, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 DAY_S = 86_400.0
 

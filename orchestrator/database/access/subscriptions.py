@@ -10,7 +10,6 @@ import json
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, func, insert, or_, select, update
@@ -21,6 +20,7 @@ from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.statuses import MOST_SUBSCRIPTIONS, NOTIFIED, WEBHOOK
 from longhaul.orchestrator.database.tables import EXPERIMENTS, SUBSCRIPTIONS, TOKENS
 from longhaul.orchestrator.system.errors import Conflict, NotFound, OverLimit, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _SECRET_BYTES = 24
 # Between two trials of a subscription: each sends a message to an address that may be another person's.

@@ -13,7 +13,6 @@ import hmac
 import re
 import secrets
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -23,6 +22,7 @@ from longhaul.orchestrator.database.run_records import now
 from longhaul.orchestrator.database.tables import AUDIT, LARGEST_ID, SESSIONS, TOKENS
 from longhaul.orchestrator.system.access_settings import USER_NAME
 from longhaul.orchestrator.system.errors import AuthError, Conflict, NotFound, PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 Row = dict[str, Any]
 

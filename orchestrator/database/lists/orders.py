@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, false, func, or_, select, tuple_
@@ -20,6 +19,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, and_, false, func, or_
 from longhaul.orchestrator.database.search_fields import magnitude_of, word
 from longhaul.orchestrator.database.tables import RUN_WORDS, RUNS, WORDS
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # The columns that a list is sorted by, by their names for users.
 COLUMNS: dict[str, ColumnElement[Any]] = {

@@ -21,7 +21,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +56,7 @@ from longhaul.orchestrator.system.errors import (
     WorkerLost,
     refusal,
 )
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 # Orders and parcels handled at a time: a parcel is decompressed, written and recorded by these.

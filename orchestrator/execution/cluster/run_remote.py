@@ -10,7 +10,7 @@ import atexit
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from longhaul.orchestrator.results.outbox import Outbox
 from longhaul.orchestrator.results.staging import Staging
 from longhaul.orchestrator.system.errors import BackendError, LonghaulError, RunCancelled, refusal, remedy
 from longhaul.orchestrator.system.installation import AGENT
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import load_settings
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client
@@ -22,6 +21,7 @@ from distributed.comm.core import CommClosedError
 from longhaul.orchestrator.execution.cluster.machines import ROOT, SLOT
 from longhaul.orchestrator.execution.cluster.run_remote import fail_at_once
 from longhaul.orchestrator.system.errors import BackendError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _LOG = logging.getLogger("longhaul.cluster")
 

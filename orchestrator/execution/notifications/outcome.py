@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from longhaul.orchestrator.database.access.deliveries import DELIVERED, FAILED, WAITING
 from longhaul.orchestrator.system.errors import visible
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # Of a reply: what users read in a list.
 _LONGEST = 300

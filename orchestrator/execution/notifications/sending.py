@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from longhaul.orchestrator.database.access.subscriptions import Wish
 from longhaul.orchestrator.database.statuses import EMAIL
 from longhaul.orchestrator.execution.notifications import mail, messages, webhook
 from longhaul.orchestrator.execution.notifications.messages import Message
 from longhaul.orchestrator.execution.notifications.outcome import Outcome, failed
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.settings import Settings
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.analysis.aggregate import by_point
 from longhaul.orchestrator.papers.claims import Claim, Selector, ValueClaim, selects
@@ -16,6 +15,7 @@ from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.results.parquet import encode_cells
 from longhaul.orchestrator.spec.amounts import read_amount
 from longhaul.orchestrator.spec.measures import MEASURES
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import Trace
 
 Cell = str | float | int | None

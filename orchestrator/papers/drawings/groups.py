@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.analysis.figures.canvas import INK, PUBLISHED, key_above, line_style, new_figure, style
@@ -12,6 +11,7 @@ from longhaul.orchestrator.papers.drawings.axes import WIDTH_IN, from_zero, name
 from longhaul.orchestrator.papers.drawings.drawn import Drawn, Measured, Table, published_value, readings, scale_of
 from longhaul.orchestrator.papers.figure_specs import Groups, Measure, short_name
 from longhaul.orchestrator.papers.readings import Reading
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

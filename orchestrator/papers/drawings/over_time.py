@@ -6,7 +6,6 @@ Lines are thinned like those of a report, so that every spike is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.analysis.aggregate import by_point
 from longhaul.orchestrator.analysis.figures.canvas import FAINT, key_above, line_style, new_figure, style
@@ -18,6 +17,7 @@ from longhaul.orchestrator.papers.figure_specs import OverTime, short_name
 from longhaul.orchestrator.plan.run import Run
 from longhaul.orchestrator.plan.run_document import RunDocument
 from longhaul.orchestrator.preview.changes import run_marks
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _PANELS = {"cwnd": "Congestion window", "goodput": "Goodput", "rtt": "Round trip", "queue": "Queue"}
 _COLUMNS = {"cwnd": "cwnd_packets", "goodput": "goodput_mbps", "rtt": "rtt_ms", "queue": "queue_packets"}

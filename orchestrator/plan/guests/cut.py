@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from longhaul.orchestrator.plan.qdiscs import LINK
@@ -22,6 +22,7 @@ from longhaul.orchestrator.plan.traffic.estimate import expected_traffic
 from longhaul.orchestrator.spec.iperf3 import IPERF3
 from longhaul.orchestrator.spec.model import PROGRAM
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 # A part waits for another one every quarter of the least delay: lock step would add up the differences of every window.
 _WINDOWS_A_DELAY = 4

@@ -10,7 +10,6 @@ kmod/sch_lh_link.c decides about each packet; analysis/fidelity/policing.py deci
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from longhaul.orchestrator.plan.placed.policer import Policer
@@ -18,6 +17,7 @@ from longhaul.orchestrator.plan.qdiscs import LINK, RATE
 from longhaul.orchestrator.plan.run import Flow, Option, Qdisc, Run
 from longhaul.orchestrator.spec.sections.path_model import Police
 from longhaul.orchestrator.system.errors import PlanError
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.system.units import format_rate, format_size, parse_rate, parse_size
 
 if TYPE_CHECKING:

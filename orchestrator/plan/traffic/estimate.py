@@ -14,12 +14,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.traffic.path_state import PathNumbers, PathState
 from longhaul.orchestrator.plan.traffic.requests import requests_asked
 from longhaul.orchestrator.plan.traffic.senders import Sent, lives, mean_rate, udp_sent, web_fetched, web_users
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _ROUNDS = 120
 _DEFAULT_INITIAL = 10

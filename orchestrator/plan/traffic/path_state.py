@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.qdiscs import DELAYS, LINK
 from longhaul.orchestrator.plan.run import Flow, Qdisc, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _LEAST_RTT_S = 50e-6
 _2_32 = 2**32

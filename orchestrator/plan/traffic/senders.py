@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from longhaul.orchestrator.plan.run import Flow, Run
 from longhaul.orchestrator.plan.traffic.draws import Draws
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 _DEFAULT_INITIAL = 10
 _HEADERS_BYTES = 52

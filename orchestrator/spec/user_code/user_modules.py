@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longhaul.orchestrator.modules.content import is_reference, is_repository
 from longhaul.orchestrator.spec.congestion_controls import ALIASES, CONGESTION_CONTROLS, CongestionControl
 from longhaul.orchestrator.spec.parameters import Parameter, described, object_parameters, parameters_of_user_source
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from longhaul.orchestrator.modules.controls import FoundControl

@@ -11,9 +11,10 @@ those tests have none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from longhaul.orchestrator.plan.run import Flow, Run
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 
 PING = "Ping (ms)"
 _WAYS = ("upload", "download")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from longhaul.orchestrator.analysis.formats.exported_run import ExportedRun
 from longhaul.orchestrator.analysis.raw_series import NO_PACING, Span, round_trips
 from longhaul.orchestrator.analysis.series import Floats, counter
 from longhaul.orchestrator.plan.run import Flow
+from longhaul.orchestrator.system.lazy_dataclasses import dataclass
 from longhaul.orchestrator.trace.records import EVENT_REQUEST, EVER
 
 # Statistics of sockets by their names in flent: the field of an ACK, the share of it that is a unit, and its value without one.
