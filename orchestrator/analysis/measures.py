@@ -266,9 +266,19 @@ def _rtt_ms(acks: Records) -> RoundTrips | None:
 
 def _percentiles(values: Floats, divisor: float = 1.0) -> Percentiles:
     """The percentiles; 0 without values."""
-    found = np.percentile(values, _PERCENTILES) / divisor if len(values) else np.zeros(len(_PERCENTILES))
+    found = percentiles(values, _PERCENTILES) / divisor if len(values) else np.zeros(len(_PERCENTILES))
     p50, p95, p99 = map(float, found)
     return {"p50": p50, "p95": p95, "p99": p99}
+
+
+def percentiles(values: Floats, percents: Sequence[float]) -> Floats:
+    """The numbers of np.percentile, which loads numpy.ma: a third of the time in which numpy loads."""
+    places = (len(values) - 1) * (np.array(percents) / 100)
+    below = places.astype(np.int64)
+    above = np.minimum(below + 1, len(values) - 1)
+    parted = np.partition(values, np.concatenate((below, above)))
+    low, high, share = parted[below].astype(np.float64), parted[above].astype(np.float64), places - below
+    return np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share))
 
 
 def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
@@ -297,7 +307,7 @@ def _link(run: Run, trace: Trace, link: Link, window: Span) -> PathNumbers:
             else float(at_ticks.mean())
             if len(at_ticks)
             else 0.0,
-            "p95": float(np.percentile(at_ticks, 95)) if len(at_ticks) else 0.0,
+            "p95": float(percentiles(at_ticks, [95])[0]) if len(at_ticks) else 0.0,
             "max": int(within["queue_max_packets"].max()) if len(within) else 0,
         },
         "queue_delay_ms": _mean_delay_ms(link, queue_bytes, capacity_bps, delays_ms) if capacity_bps else None,

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 def load_formulas() -> None:
     """Load the modules that evaluate runs; a kept run whose numbers are today's needs none of them."""
-    # numpy's quantiles load it on first use.
-    import numpy.ma  # noqa: F401
-
     import longhaul.orchestrator.analysis.expect
     import longhaul.orchestrator.analysis.fidelity.checks  # noqa: F401
 

@@ -66,8 +66,9 @@ SAME_FORMULAS = dict.fromkeys(
         "897393ced42e",
         "b0b4f4b99bc5",
         "5bb6d90e854c",
+        "0820888b8f8a",
     ),
-    "0820888b8f8a",
+    "c4802f1adc82",
 )
 
 

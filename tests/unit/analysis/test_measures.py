@@ -12,7 +12,7 @@ from longhaul.orchestrator.analysis.aggregate import summarise_repeats, trimmed_
 from longhaul.orchestrator.analysis.expect import evaluate
 from longhaul.orchestrator.analysis.fairness import convergence_s, jain, jain_index, recovery_ratio
 from longhaul.orchestrator.analysis.fidelity.checks import check_fidelity
-from longhaul.orchestrator.analysis.measures import summarise
+from longhaul.orchestrator.analysis.measures import percentiles, summarise
 from longhaul.orchestrator.analysis.values import value_of
 from longhaul.orchestrator.plan.run import Expectation, Run
 from longhaul.orchestrator.spec.amounts import say_amount
@@ -24,6 +24,19 @@ from tests.support.recordings import failed_checks, plain_run, recorded, steady,
 def facts(run: Run, **flow_changes: Any) -> dict[str, Any]:
     one = {"connected_us": 0, "completed_us": None, "bytes_received": 0} | flow_changes
     return {"flows": [{"id": flow.id, **one} for flow in run.flows]}
+
+
+def test_percentiles_are_those_of_numpy_to_the_last_bit() -> None:
+    draw = np.random.default_rng(25)
+    for size in [*range(1, 60), 1000, 4097]:
+        for values in (
+            draw.integers(0, 2**32, size, dtype=np.uint32),
+            draw.integers(0, 2**50, size, dtype=np.uint64),
+            draw.random(size) * 10.0 ** draw.integers(-5, 9),
+            draw.integers(0, 3, size).astype(np.float64),
+        ):
+            for percents in ((50, 95, 99), (0, 100), tuple(draw.random(4) * 100)):
+                assert percentiles(values, percents).tobytes() == np.percentile(values, percents).tobytes()
 
 
 def test_goodput_share_and_jain_of_a_three_to_one_split() -> None:
