@@ -15,11 +15,11 @@ from longhaul.orchestrator.spec.kernel_versions import DEBUG_KERNELS
 from longhaul.orchestrator.system.pace import pace
 
 # A guest's boot and end, its page table for each GB, a node, a connection of a flow, a web user, one fetch.
-_BOOT_US, _GB_US, _NODE_US, _CONNECTION_US, _USER_US, _FETCH_US = 16_000.0, 7_000.0, 1_400.0, 750.0, 600.0, 200.0
+_BOOT_US, _GB_US, _NODE_US, _CONNECTION_US, _USER_US, _FETCH_US = 16_000.0, 9_000.0, 1_100.0, 670.0, 650.0, 140.0
 # A packet that crosses a wire; a MB that the guest uses for the first time, which this machine has to find.
-_CROSSING_US, _USED_MB_US = 0.43, 650.0
+_CROSSING_US, _USED_MB_US = 0.42, 680.0
 # A sender of UDP that wakes up for what is due, and a receiver that looks.
-_SEND_US, _LOOK_US = 24.0, 29.0
+_SEND_US, _LOOK_US = 25.0, 31.0
 _USUAL_NODES = 3
 # Writing and measuring the run outside of its guest.
 _KEEP_US = 20_000.0
