@@ -60,7 +60,8 @@ def test_the_proxy_names_the_user(lab: Service) -> None:
     with _as("bob", lab) as client:
         assert client.post(f"{ROOT}/experiments", json=SMALL, headers=_csrf(client)).status_code == 403
     with lab.client() as admin:
-        assert {row["actor"] for row in admin.get(f"{ROOT}/audit").json()} >= {"ada", "bob"}
+        # A request is recorded once it has been answered.
+        wait_for(lambda: {row["actor"] for row in admin.get(f"{ROOT}/audit").json()} >= {"ada", "bob"}, 20)
 
 
 @pytest.mark.parametrize(
