@@ -38,8 +38,9 @@ def _with_shared_methods(cls: Any, *, frozen: bool = False, slots: bool = False)
     # Without a docstring the standard library would make one of the signature, and so compile `__init__`.
     cls.__doc__ = cls.__doc__ or cls.__name__
     made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots)
+    own = dataclasses.fields(made)
     for field in made.__dataclass_fields__.values():
-        usual = field not in dataclasses.fields(made) or (field.init and not field.kw_only and field.hash is None)
+        usual = field not in own or (field.init and not field.kw_only and field.hash is None)
         if not usual or "InitVar" in str(field.type):
             raise TypeError(
                 f"{cls.__qualname__}.{field.name} is a field that only the standard library's dataclass knows"
@@ -49,7 +50,7 @@ def _with_shared_methods(cls: Any, *, frozen: bool = False, slots: bool = False)
     parameters.frozen = frozen
     made.__init__ = _FirstInit(made)
     made.__repr__ = _repr
-    made.__eq__, hashed = _comparison([field.name for field in dataclasses.fields(made) if field.compare])
+    made.__eq__, hashed = _comparison([field.name for field in own if field.compare])
     made.__hash__ = hashed if frozen else None
     if frozen:
         made.__setattr__ = _setattr
